@@ -1,0 +1,202 @@
+"""What the asynchronous sources run on: asyncio."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import Any, Protocol, TypeVar
+
+from fencepost._runtime.clock import LONGEST_NAP, boottime
+
+T = TypeVar("T")
+Mutex = asyncio.Lock
+sleep = asyncio.sleep
+in_thread = asyncio.to_thread
+
+
+class Event:
+    """A flag that tasks wait for and that any thread may set."""
+
+    __slots__ = ("_set", "_waiters")
+
+    def __init__(self) -> None:
+        self._set = False
+        self._waiters: list[tuple[asyncio.AbstractEventLoop, asyncio.Future[None]]] = []
+
+    def is_set(self) -> bool:
+        return self._set
+
+    def set(self) -> None:
+        self._set = True
+        for loop, future in list(self._waiters):
+            if loop is asyncio._get_running_loop():
+                _resolve(future)
+            elif not loop.is_closed():
+                loop.call_soon_threadsafe(_resolve, future)
+
+    def clear(self) -> None:
+        self._set = False
+
+    async def wait(self, timeout: float | None = None) -> bool:
+        """True as soon as the flag is set, False if it is not within `timeout` seconds."""
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[None] = loop.create_future()
+        place = (loop, future)
+        self._waiters.append(place)
+        timer = None if timeout is None else loop.call_later(timeout, _resolve, future)
+        try:
+            if not self._set:
+                await future
+            return self._set
+        finally:
+            if timer is not None:
+                timer.cancel()
+            self._waiters.remove(place)
+
+
+def _resolve(future: "asyncio.Future[None]") -> None:
+    if not future.done():
+        future.set_result(None)
+
+
+class Alarm(Protocol):
+    def cancel(self) -> None: ...
+
+
+class Clock(Protocol):
+    """Time, and the two ways of waiting for it."""
+
+    def now(self) -> float: ...
+    async def wait(self, event: Event, until: float) -> bool: ...
+    def alarm(self, at: float, callback: Callable[[], object]) -> Alarm: ...
+
+
+class BootClock:
+    """The real clock."""
+
+    now = staticmethod(boottime)
+
+    async def wait(self, event: Event, until: float) -> bool:
+        """True as soon as `event` is set, False once the clock shows `until`."""
+        while not event.is_set() and (left := until - boottime()) > 0:
+            await event.wait(min(left, LONGEST_NAP))
+        return event.is_set()
+
+    def alarm(self, at: float, callback: Callable[[], object]) -> Alarm:
+        return _Alarm(at, callback)
+
+
+class _Alarm:
+    """Calls back on the event loop, once, when the clock shows `at`."""
+
+    __slots__ = ("_at", "_callback", "_handle", "_loop")
+
+    def __init__(self, at: float, callback: Callable[[], object]) -> None:
+        self._at = at
+        self._callback = callback
+        self._loop = asyncio.get_running_loop()
+        self._arm()
+
+    def _arm(self) -> None:
+        left = max(0.0, self._at - boottime())
+        self._handle = self._loop.call_later(min(left, LONGEST_NAP), self._ring)
+
+    def _ring(self) -> None:
+        if boottime() >= self._at:
+            self._callback()
+        else:
+            self._arm()
+
+    def cancel(self) -> None:
+        self._handle.cancel()
+
+
+class Worker:
+    """A task of our own, beside the caller's."""
+
+    __slots__ = ("_task",)
+
+    def __init__(self, work: Callable[[], Coroutine[Any, Any, None]], name: str) -> None:
+        self._task = asyncio.get_running_loop().create_task(work(), name=name)
+
+    def cancel(self) -> None:
+        self._task.cancel()
+
+    async def join(self, timeout: float) -> None:
+        """Wait for the end, and swallow how it ended."""
+        if self._task is not asyncio.current_task():
+            await asyncio.wait([self._task], timeout=timeout)
+
+
+def spawn(work: Callable[[], Coroutine[Any, Any, None]], *, name: str) -> Worker:
+    return Worker(work, name)
+
+
+async def shielded(work: Awaitable[T]) -> T:
+    """Finish `work` even if the caller is cancelled meanwhile; the cancellation is raised afterwards."""
+    task = asyncio.ensure_future(work)
+    cancelled: asyncio.CancelledError | None = None
+    while not task.done():
+        try:
+            await asyncio.shield(task)
+        except asyncio.CancelledError as error:
+            if task.cancelled():
+                raise
+            cancelled = error
+        except BaseException:
+            break
+    if cancelled is not None:
+        if not task.cancelled():
+            task.exception()
+        raise cancelled
+    return task.result()
+
+
+async def readable(fd: int, timeout: float | None) -> bool:
+    """Whether `fd` has something to read within `timeout` seconds. One waiter per descriptor."""
+    loop = asyncio.get_running_loop()
+    future: asyncio.Future[None] = loop.create_future()
+    loop.add_reader(fd, _resolve, future)
+    try:
+        async with asyncio.timeout(timeout):
+            await future
+        return True
+    except TimeoutError:
+        return False
+    finally:
+        loop.remove_reader(fd)
+
+
+def current_flow() -> object:
+    """Who is running: the flow of control that a reentrant lock belongs to."""
+    return asyncio.current_task()
+
+
+class Interrupt:
+    """Cancels the body of a block once, and tells that cancellation from anybody else's, as asyncio.timeout does."""
+
+    __slots__ = ("_before", "_fired", "_task")
+
+    def __init__(self) -> None:
+        task = asyncio.current_task()
+        if task is None:
+            raise RuntimeError("a lock is held by a task: enter it inside one")
+        self._task = task
+        self._before = task.cancelling()
+        self._fired = False
+
+    def fire(self) -> None:
+        if not self._fired:
+            self._fired = True
+            self._task.cancel()
+
+    async def finish(self, error: BaseException | None) -> bool:
+        """Whether `error`, which ended the body, is this interrupt's doing."""
+        if not self._fired:
+            self._fired = True
+            return False
+        if not isinstance(error, asyncio.CancelledError):
+            try:
+                # The body ended before the cancellation reached it: take it out of the task now.
+                await asyncio.sleep(0)
+            except asyncio.CancelledError:
+                pass
+        return self._task.uncancel() <= self._before and isinstance(error, asyncio.CancelledError)

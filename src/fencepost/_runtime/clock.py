@@ -1,0 +1,10 @@
+"""The clock that leases are counted on: it neither jumps with the date nor stops while the host sleeps."""
+
+import time
+from functools import partial
+
+boottime = partial(time.clock_gettime, getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC))
+
+# Timers of the operating system stop while the host sleeps, and this clock does not: no timer runs
+# longer than this, so that a deadline passed in the host's sleep is noticed soon after.
+LONGEST_NAP = 1.0

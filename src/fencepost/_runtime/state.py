@@ -1,0 +1,5 @@
+"""A lock for a few lines that change state together: right in both flavours, because no line among them waits."""
+
+import threading
+
+StateLock = threading.Lock

@@ -1,0 +1,160 @@
+"""What the blocking twins run on: threads. The names and meanings are those of `aio`."""
+
+import heapq
+import itertools
+import math
+import os
+import select
+import threading
+import time
+from collections.abc import Callable
+from typing import Protocol, TypeVar
+
+from fencepost._runtime.clock import LONGEST_NAP, boottime
+
+T = TypeVar("T")
+Mutex = threading.Lock
+Event = threading.Event
+sleep = time.sleep
+
+
+def in_thread(function: Callable[..., T], *args: object) -> T:
+    """The caller has a thread of its own already."""
+    return function(*args)
+
+
+class Alarm(Protocol):
+    def cancel(self) -> None: ...
+
+
+class Clock(Protocol):
+    """Time, and the two ways of waiting for it."""
+
+    def now(self) -> float: ...
+    def wait(self, event: Event, until: float) -> bool: ...
+    def alarm(self, at: float, callback: Callable[[], object]) -> Alarm: ...
+
+
+class BootClock:
+    """The real clock."""
+
+    now = staticmethod(boottime)
+
+    def wait(self, event: Event, until: float) -> bool:
+        """True as soon as `event` is set, False once the clock shows `until`."""
+        while not event.is_set() and (left := until - boottime()) > 0:
+            event.wait(min(left, LONGEST_NAP))
+        return event.is_set()
+
+    def alarm(self, at: float, callback: Callable[[], object]) -> Alarm:
+        return _bell.ring_at(at, callback)
+
+
+class _Alarm:
+    __slots__ = ("callback",)
+
+    def __init__(self, callback: Callable[[], object]) -> None:
+        self.callback: Callable[[], object] | None = callback
+
+    def cancel(self) -> None:
+        self.callback = None
+
+
+class _Bell:
+    """One daemon thread per process that rings every alarm, however many sessions there are."""
+
+    def __init__(self) -> None:
+        self._alarms: list[tuple[float, int, _Alarm]] = []
+        self._order = itertools.count()
+        self._changed = threading.Condition()
+        self._thread: threading.Thread | None = None
+
+    def ring_at(self, at: float, callback: Callable[[], object]) -> Alarm:
+        alarm = _Alarm(callback)
+        with self._changed:
+            heapq.heappush(self._alarms, (at, next(self._order), alarm))
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._run, name="fencepost-alarms", daemon=True)
+                self._thread.start()
+            self._changed.notify()
+        return alarm
+
+    def _run(self) -> None:
+        while True:
+            alarm = self._next_due()
+            callback = alarm.callback
+            if callback is not None:
+                callback()
+
+    def _next_due(self) -> _Alarm:
+        with self._changed:
+            while True:
+                while self._alarms and self._alarms[0][2].callback is None:
+                    heapq.heappop(self._alarms)
+                if not self._alarms:
+                    self._changed.wait()
+                elif (left := self._alarms[0][0] - boottime()) > 0:
+                    self._changed.wait(min(left, LONGEST_NAP))
+                else:
+                    return heapq.heappop(self._alarms)[2]
+
+
+_bell = _Bell()
+
+
+def _forked() -> None:
+    # Threads do not survive a fork, and a lock held by one would stay locked.
+    global _bell
+    _bell = _Bell()
+
+
+os.register_at_fork(after_in_child=_forked)
+
+
+class Worker:
+    """A thread of our own, beside the caller's."""
+
+    __slots__ = ("_thread",)
+
+    def __init__(self, work: Callable[[], None], name: str) -> None:
+        self._thread = threading.Thread(target=work, name=name, daemon=True)
+        self._thread.start()
+
+    def cancel(self) -> None:
+        """A thread can not be interrupted: it ends when the call it is in returns."""
+
+    def join(self, timeout: float) -> None:
+        if self._thread is not threading.current_thread():
+            self._thread.join(timeout)
+
+
+def spawn(work: Callable[[], None], *, name: str) -> Worker:
+    return Worker(work, name)
+
+
+def shielded(result: T) -> T:
+    """The work is done by the time this is called."""
+    return result
+
+
+def readable(fd: int, timeout: float | None) -> bool:
+    """Whether `fd` has something to read within `timeout` seconds. One waiter per descriptor."""
+    poll = select.poll()
+    poll.register(fd, select.POLLIN)
+    return bool(poll.poll(None if timeout is None else math.ceil(timeout * 1000)))
+
+
+def current_flow() -> object:
+    """Who is running: the flow of control that a reentrant lock belongs to."""
+    return threading.current_thread()
+
+
+class Interrupt:
+    """A thread can not be interrupted from outside: the body sees `grant.lost`, and leaving the block raises."""
+
+    __slots__ = ()
+
+    def fire(self) -> None: ...
+
+    def finish(self, error: BaseException | None) -> bool:
+        return False

@@ -1,0 +1,1 @@
+"""Pure values and functions: what can be decided without a clock, dice or I/O."""

@@ -1,0 +1,61 @@
+"""What an engine guarantees, as values that can be compared, required and tested."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any, Literal
+
+# From weakest to strongest. A stronger level gives all that a weaker one does.
+LEVELS: dict[str, tuple[str, ...]] = {
+    "scope": ("process", "host", "network"),
+    "fencing": ("clock", "strict"),
+    "survives": ("nothing", "restart", "minority"),
+    "order": ("any", "arrival"),
+    "death": ("lease", "close", "at once"),
+}
+MEANING = {
+    "scope": "who can share a lock",
+    "fencing": "whether tokens grow always, or only while the engine's clock does not go back too far",
+    "survives": "what the engine's memory of tokens outlives",
+    "order": "in which order waiters are served",
+    "death": "when the lock of a killed holder is free: at the end of its lease, or at once",
+    "shared": "read locks",
+    "counted": "semaphores",
+    "together": "several names granted in one atomic step",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Traits:
+    """The guarantees of one engine. The contract suite tests that each holds, and that each lack is real."""
+
+    scope: Literal["process", "host", "network"]
+    fencing: Literal["clock", "strict"]
+    survives: Literal["nothing", "restart", "minority"]
+    order: Literal["any", "arrival"]
+    death: Literal["lease", "close", "at once"]
+    shared: bool = True
+    counted: bool = True
+    together: bool = True
+    ttl_floor: float = 0.0
+
+    def shortfalls(self, requires: Mapping[str, Any]) -> list[str]:
+        """One line for each requirement that is not met; unknown requirements raise."""
+        return [line for trait, wanted in requires.items() if (line := self._shortfall(trait, wanted))]
+
+    def _shortfall(self, trait: str, wanted: Any) -> str | None:
+        known = [field.name for field in fields(self)]
+        if trait not in known:
+            raise ValueError(f"unknown trait '{trait}' in requires: choose from {', '.join(known)}")
+        given = getattr(self, trait)
+        levels = LEVELS.get(trait)
+        if levels is not None:
+            if wanted not in levels:
+                raise ValueError(f"unknown level '{wanted}' of trait '{trait}': choose from {', '.join(levels)}")
+            met = levels.index(given) >= levels.index(wanted)
+        elif isinstance(given, bool):
+            if not isinstance(wanted, bool):
+                raise ValueError(f"trait '{trait}' is True or False, got {wanted!r}")
+            met = given or not wanted
+        else:
+            met = given <= float(wanted)
+        return None if met else f"{trait} '{wanted}' is required and '{given}' is given"

@@ -1,0 +1,85 @@
+# Generated from src/fencepost/engines/memory/_async/engine.py by tools/unasync.py. Do not edit: run `make gen`.
+"""The engine in memory: a book shared by every session of this process that names it."""
+
+from collections.abc import Collection, Sequence
+from typing import ClassVar
+
+from fencepost._runtime import threads as runtime
+from fencepost.contract.answer import Busy, Gone, Granted, Queued, Renewal, Snapshot
+from fencepost.core.claim import Claim, Request
+from fencepost.core.holder import Holder
+from fencepost.core.traits import Traits
+from fencepost.core.url import Url
+from fencepost.engines.memory.book import book
+
+
+class MemoryEngine:
+    """Nothing outlives the process, and within it everything is exact."""
+
+    traits: ClassVar[Traits] = Traits(
+        scope="process", fencing="strict", survives="nothing", order="arrival", death="lease"
+    )
+
+    def __init__(self, url: Url, *, clock: runtime.Clock, patience: float) -> None:
+        url.check_options()
+        self._book = book(",".join(host for host, _ in url.hosts) + url.path)
+        self._clock = clock
+
+    def lease_open(self, holder: Holder, ttl: float) -> None:
+        with self._book.lock:
+            self._book.open(holder, self._clock.now() + ttl)
+
+    def lease_renew(self, holder: Holder, ttl: float, claims: Collection[Claim]) -> Renewal:
+        now = self._clock.now()
+        with self._book.lock:
+            return self._book.renew(holder, claims, now, now + ttl)
+
+    def lease_close(self, holder: Holder) -> None:
+        with self._book.lock:
+            self._book.close(holder, self._clock.now())
+
+    def claim(self, request: Request, *, wait: bool) -> Granted | Queued | Busy | Gone:
+        woken = runtime.Event() if wait else None
+        with self._book.lock:
+            answer = self._book.claim(request, None if woken is None else woken.set, self._clock.now())
+        return answer._replace(place=woken) if isinstance(answer, Queued) else answer
+
+    def wait(self, queued: Queued, timeout: float) -> Granted | Queued | Gone:
+        woken: runtime.Event = queued.place
+        deadline = self._clock.now() + timeout
+        while True:
+            with self._book.lock:
+                until = min(deadline, self._book.next_expiry(queued))
+            self._clock.wait(woken, until)
+            woken.clear()
+            now = self._clock.now()
+            with self._book.lock:
+                answer = self._book.check(queued.request, now)
+            if not isinstance(answer, Queued):
+                return answer
+            queued = answer._replace(place=woken)
+            if now >= deadline:
+                return queued
+
+    def withdraw(self, request: Request) -> None:
+        with self._book.lock:
+            self._book.withdraw(request, self._clock.now())
+
+    def release(self, claim: Claim) -> bool:
+        with self._book.lock:
+            return self._book.release(claim, self._clock.now())
+
+    def look(self, name: str) -> Snapshot:
+        with self._book.lock:
+            return self._book.look(name, self._clock.now())
+
+    def names(self, prefix: str) -> Sequence[str]:
+        with self._book.lock:
+            return self._book.names(prefix, self._clock.now())
+
+    def evict(self, name: str, by: str) -> tuple[Claim, ...]:
+        with self._book.lock:
+            return self._book.evict(name, by, self._clock.now())
+
+    def close(self) -> None:
+        """The book stays, for the others."""

@@ -1,0 +1,263 @@
+"""Who holds and who waits, as plain data: what every engine has to remember, in the shortest form.
+
+Nothing here waits or reads a clock. Callers hold `lock`, pass the time in, and are told through `wake`.
+"""
+
+import itertools
+import os
+import time
+from collections import deque
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass, field
+
+from fencepost._runtime.state import StateLock
+from fencepost.contract.answer import Busy, Eviction, Gone, Granted, Queued, Renewal, Snapshot, Standing
+from fencepost.core.claim import Ask, Claim, Request, admitted, ahead
+from fencepost.core.holder import Holder
+from fencepost.core.token import next_token
+
+AUDIT_LENGTH = 1000
+Wake = Callable[[], object]
+
+
+@dataclass(slots=True)
+class Lease:
+    holder: Holder
+    expires_at: float
+    # In order of arrival, waiting and granted.
+    entries: dict[int, "Entry"] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class Entry:
+    """A request as it stands: what it still wants or holds, by name; no token means that it waits."""
+
+    request: Request
+    asks: dict[str, Ask]
+    ticket: int
+    since: float
+    wake: Wake
+    tokens: dict[str, int] = field(default_factory=dict)
+
+    def claim(self, name: str) -> Claim:
+        return Claim(self.request.holder, self.request.serial, self.asks[name], self.tokens.get(name))
+
+
+@dataclass(slots=True)
+class Evicted:
+    claim: Claim
+    token: int
+    by: str
+    at: float
+
+
+class Book:
+    def __init__(self) -> None:
+        self.lock = StateLock()
+        self._leases: dict[str, Lease] = {}
+        # For each name, in order of arrival, everyone who holds it or waits for it.
+        self._queues: dict[str, dict[tuple[str, int], Entry]] = {}
+        self._evictions: deque[Evicted] = deque(maxlen=AUDIT_LENGTH)
+        self._last_token = 0
+        self._tickets = itertools.count()
+
+    def open(self, holder: Holder, expires_at: float) -> None:
+        self._leases[holder.id] = Lease(holder, expires_at)
+
+    def renew(self, holder: Holder, claims: Collection[Claim], now: float, expires_at: float) -> Renewal:
+        lease = self._alive(holder, now)
+        if lease is None:
+            return Renewal(alive=False)
+        lease.expires_at = expires_at
+        gone = []
+        for claim in claims:
+            entry = lease.entries.get(claim.serial)
+            if entry is None or claim.name not in entry.tokens:
+                gone.append((claim.serial, claim.name, self._why_gone(claim)))
+        return Renewal(alive=True, gone=tuple(gone))
+
+    def close(self, holder: Holder, now: float) -> None:
+        lease = self._leases.pop(holder.id, None)
+        if lease is not None:
+            self._remove(list(lease.entries.values()), now)
+
+    def claim(self, request: Request, wait: Wake | None, now: float) -> Granted | Queued | Busy | Gone:
+        lease = self._alive(request.holder, now)
+        if lease is None:
+            return Gone("the lease has ended")
+        entry = lease.entries.get(request.serial)
+        if entry is None:
+            asks = {ask.name: ask for ask in request.asks}
+            for name in asks:
+                self._bury(name, now)
+            entry = Entry(request, asks, next(self._tickets), now, wait or _nobody)
+            lease.entries[request.serial] = entry
+            for name in asks:
+                self._queues.setdefault(name, {})[request.holder.id, request.serial] = entry
+            self._promote(asks, now)
+        elif wait is not None:
+            entry.wake = wait
+        if entry.tokens or wait is not None:
+            return self._answer(entry)
+        seen = self._ahead(entry)
+        self._remove([entry], now)
+        return Busy(seen)
+
+    def check(self, request: Request, now: float) -> Granted | Queued | Gone:
+        """How a queued request stands, now that something may have changed."""
+        for name in request.names:
+            self._bury(name, now)
+        lease = self._alive(request.holder, now)
+        entry = None if lease is None else lease.entries.get(request.serial)
+        return Gone("the lease has ended") if entry is None else self._answer(entry)
+
+    def next_expiry(self, queued: Queued) -> float:
+        """When to check again if nobody wakes us: the first end of a lease among those ahead."""
+        leases = [self._leases.get(claim.holder.id) for claim in queued.ahead]
+        return min((lease.expires_at for lease in leases if lease is not None), default=0.0)
+
+    def withdraw(self, request: Request, now: float) -> None:
+        lease = self._leases.get(request.holder.id)
+        entry = None if lease is None else lease.entries.get(request.serial)
+        if entry is not None:
+            self._remove([entry], now)
+
+    def release(self, claim: Claim, now: float) -> bool:
+        lease = self._alive(claim.holder, now)
+        entry = None if lease is None else lease.entries.get(claim.serial)
+        if lease is None or entry is None or entry.tokens.get(claim.name) != claim.token:
+            return False
+        self._drop(entry, claim.name)
+        self._promote([claim.name], now)
+        return True
+
+    def look(self, name: str, now: float) -> Snapshot:
+        self._bury(name, now)
+        standings = [
+            Standing(claim, now - entry.since, self._leases[claim.holder.id].expires_at - now)
+            for entry in self._queue(name)
+            for claim in [entry.claim(name)]
+        ]
+        return Snapshot(
+            name,
+            holders=tuple(each for each in standings if each.claim.token is not None),
+            waiters=tuple(each for each in standings if each.claim.token is None),
+            evictions=tuple(
+                Eviction(name, each.token, each.claim.holder.label, each.by, now - each.at)
+                for each in self._evictions
+                if each.claim.name == name
+            ),
+        )
+
+    def names(self, prefix: str, now: float) -> list[str]:
+        for name in list(self._queues):
+            self._bury(name, now)
+        return sorted(name for name in self._queues if name.startswith(prefix))
+
+    def evict(self, name: str, by: str, now: float) -> tuple[Claim, ...]:
+        self._bury(name, now)
+        taken = []
+        for entry in self._queue(name):
+            if name in entry.tokens:
+                claim = entry.claim(name)
+                self._evictions.append(Evicted(claim, entry.tokens[name], by, now))
+                self._drop(entry, name)
+                taken.append(claim)
+        self._promote([name], now)
+        return tuple(taken)
+
+    def _alive(self, holder: Holder, now: float) -> Lease | None:
+        lease = self._leases.get(holder.id)
+        if lease is not None and lease.expires_at <= now:
+            self.close(holder, now)
+            return None
+        return lease
+
+    def _bury(self, name: str, now: float) -> None:
+        """Remove whoever stands in the queue of `name` on an ended lease."""
+        for entry in self._queue(name):
+            self._alive(entry.request.holder, now)
+
+    def _queue(self, name: str) -> list[Entry]:
+        return list(self._queues.get(name, {}).values())
+
+    def _remove(self, entries: Iterable[Entry], now: float) -> None:
+        freed = set()
+        for entry in entries:
+            for name in list(entry.asks):
+                freed.add(name)
+                self._drop(entry, name)
+            entry.wake()
+        self._promote(freed, now)
+
+    def _drop(self, entry: Entry, name: str) -> None:
+        """Take one name out of a request, and forget what is empty."""
+        holder_id, serial = entry.request.holder.id, entry.request.serial
+        del self._queues[name][holder_id, serial]
+        if not self._queues[name]:
+            del self._queues[name]
+        del entry.asks[name]
+        if entry.tokens.pop(name, None) is None:
+            # Whoever watched this waiter has somebody else to watch now.
+            for behind in self._queue(name):
+                if behind.ticket > entry.ticket and not behind.tokens:
+                    behind.wake()
+                    break
+        lease = self._leases.get(holder_id)
+        if not entry.asks and lease is not None:
+            del lease.entries[serial]
+
+    def _promote(self, freed: Collection[str], now: float) -> None:
+        """Grant, in order of arrival, whatever the change to the names in `freed` makes possible."""
+        candidates = [entry for name in freed for entry in self._queue(name) if not entry.tokens]
+        if not candidates:
+            return
+        names = {name for entry in candidates for name in entry.asks}
+        queues = {name: self._queue(name) for name in names}
+        holding = {name: [each.asks[name] for each in queue if name in each.tokens] for name, queue in queues.items()}
+        waiting = {entry.ticket: entry for queue in queues.values() for entry in queue if not entry.tokens}
+        in_order = {id(waiting[ticket].request): waiting[ticket] for ticket in sorted(waiting)}
+        for request in admitted(holding, [entry.request for entry in in_order.values()], freed):
+            entry = in_order[id(request)]
+            entry.tokens = {name: self._mint() for name in entry.asks}
+            entry.since = now
+            entry.wake()
+
+    def _mint(self) -> int:
+        self._last_token = next_token(self._last_token, time.time_ns() // 1000)
+        return self._last_token
+
+    def _answer(self, entry: Entry) -> Granted | Queued:
+        if entry.tokens:
+            return Granted(tuple(entry.tokens[ask.name] for ask in entry.request.asks))
+        return Queued(entry.request, self._ahead(entry))
+
+    def _ahead(self, entry: Entry) -> tuple[Claim, ...]:
+        holder, serial, asks = entry.request
+        return tuple(
+            claim
+            for ask in asks
+            for claim in ahead([each.claim(ask.name) for each in self._queue(ask.name)], holder, serial)
+        )
+
+    def _why_gone(self, claim: Claim) -> str:
+        for each in reversed(self._evictions):
+            if each.token == claim.token and each.claim.holder.id == claim.holder.id:
+                return f"evicted by {each.by}"
+        return "the engine no longer has it"
+
+
+def _nobody() -> None:
+    """Nobody waits: the ask was not to."""
+
+
+_books: dict[str, Book] = {}
+
+
+def book(name: str) -> Book:
+    """The one book of that name in this process."""
+    return _books.setdefault(name, Book())
+
+
+# A forked child starts with empty books: what stands in the parent's is not its own to see or free.
+os.register_at_fork(after_in_child=_books.clear)

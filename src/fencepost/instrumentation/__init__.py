@@ -1,0 +1,1 @@
+"""What listens to a session's events and tells the world."""

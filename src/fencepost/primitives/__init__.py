@@ -1,0 +1,1 @@
+"""What users coordinate with: locks first, each a shape of one ask."""

@@ -1,0 +1,55 @@
+# Written by hand; the blocking twin under _sync is generated from it.
+"""From a URL to a session."""
+
+import os
+import socket
+from collections.abc import Mapping
+from typing import Any
+
+from fencepost._runtime import aio as runtime
+from fencepost.contract import registry
+from fencepost.core.lease import Terms
+from fencepost.core.url import parse_url
+from fencepost.errors import Unsupported
+from fencepost.instrumentation import log
+from fencepost.primitives._async.session import AsyncSession
+
+EMBEDDED = "sqlite://"
+MOST_PATIENCE = 5.0
+
+
+def connect_async(
+    url: str | None = None,
+    *,
+    ttl: float = 10.0,
+    margin: float = 0.0,
+    holder: str | None = None,
+    requires: Mapping[str, Any] | None = None,
+    clock: runtime.Clock | None = None,
+) -> AsyncSession:
+    """A session at the engine that `url` names: by default `$FENCEPOST_URL`, else the embedded one on this host.
+
+    `ttl`: how many seconds a lock outlives a holder that vanished. `margin`: how many seconds before the engine
+    may grant a lock to another its holder is told that it is lost. `holder`: what others see as the owner.
+    `requires`: traits the engine must have, checked here. Bad arguments raise here; the engine is first asked
+    when the session is entered, or a lock acquired.
+    """
+    terms = Terms(ttl, margin)
+    address = parse_url(url or os.environ.get("FENCEPOST_URL") or EMBEDDED)
+    kind = registry.async_engine(address.scheme)
+    if terms.ttl < kind.traits.ttl_floor:
+        raise ValueError(
+            f"ttl {terms.ttl:g} s is shorter than {address.scheme}:// can keep: use {kind.traits.ttl_floor:g} s or more"
+        )
+    shortfalls = kind.traits.shortfalls(requires or {})
+    if shortfalls:
+        raise Unsupported(f"{address.scheme}:// does not give what is required: {'; '.join(shortfalls)}")
+    clock = clock or runtime.BootClock()
+    engine = kind(address, clock=clock, patience=min(MOST_PATIENCE, terms.span / 3))
+    session = AsyncSession(engine, terms, label=holder or default_label(), clock=clock)
+    session.subscribe(log.write, *log.LOUD)
+    return session
+
+
+def default_label() -> str:
+    return os.environ.get("FENCEPOST_HOLDER") or f"{socket.gethostname()}:{os.getpid()}"

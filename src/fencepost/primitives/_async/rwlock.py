@@ -1,0 +1,27 @@
+# Written by hand; the blocking twin under _sync is generated from it.
+"""Read and write locks: many readers, or one writer."""
+
+from fencepost.core.claim import Ask, Mode
+from fencepost.primitives._async.lock import AsyncLock
+from fencepost.session._async.presence import AsyncPresence
+
+
+class AsyncReadWriteLock:
+    """Readers share the name, a writer has it alone. Both are served in order of arrival, so neither starves."""
+
+    def __init__(self, presence: AsyncPresence, name: str, *, timeout: float | None = None, note: str = "") -> None:
+        self._presence = presence
+        self._name = name
+        self._timeout = timeout
+        self._note = note
+
+    def read(self) -> AsyncLock:
+        """The lock to hold while reading."""
+        return self._lock(Mode.SHARED)
+
+    def write(self) -> AsyncLock:
+        """The lock to hold while writing."""
+        return self._lock(Mode.EXCLUSIVE)
+
+    def _lock(self, mode: Mode) -> AsyncLock:
+        return AsyncLock(self._presence, Ask(self._name, mode, note=self._note), timeout=self._timeout)

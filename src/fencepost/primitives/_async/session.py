@@ -1,0 +1,39 @@
+# Written by hand; the blocking twin under _sync is generated from it.
+"""The session as users meet it: a factory for every primitive."""
+
+from types import TracebackType
+from typing import Self
+
+from fencepost.core.claim import Ask
+from fencepost.core.name import check_name
+from fencepost.errors import Unsupported
+from fencepost.primitives._async.lock import AsyncLock
+from fencepost.primitives._async.rwlock import AsyncReadWriteLock
+from fencepost.session._async.presence import AsyncPresence
+
+
+class AsyncSession(AsyncPresence):
+    """This process's presence at an engine; made by `connect_async`. Thread-safe and task-safe."""
+
+    async def __aenter__(self) -> Self:
+        await self.keeper()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    def lock(self, name: str, *, timeout: float | None = None, reentrant: bool = False, note: str = "") -> AsyncLock:
+        """A lock on `name`. Nothing is sent until it is acquired.
+
+        `timeout` is how long entering it waits: None for ever, 0 not at all. A `reentrant` lock may be entered
+        again by the thread or task that holds it, and keeps its token. `note` is shown to whoever looks.
+        """
+        return AsyncLock(self, Ask(check_name(name), note=note), timeout=timeout, reentrant=reentrant)
+
+    def rwlock(self, name: str, *, timeout: float | None = None, note: str = "") -> AsyncReadWriteLock:
+        """A read/write lock on `name`: `.read()` is shared, `.write()` exclusive."""
+        if not self.traits.shared:
+            raise Unsupported("this engine has no shared locks: see its traits")
+        return AsyncReadWriteLock(self, check_name(name), timeout=timeout, note=note)

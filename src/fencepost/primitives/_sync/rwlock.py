@@ -1,0 +1,27 @@
+# Generated from src/fencepost/primitives/_async/rwlock.py by tools/unasync.py. Do not edit: run `make gen`.
+"""Read and write locks: many readers, or one writer."""
+
+from fencepost.core.claim import Ask, Mode
+from fencepost.primitives._sync.lock import Lock
+from fencepost.session._sync.presence import Presence
+
+
+class ReadWriteLock:
+    """Readers share the name, a writer has it alone. Both are served in order of arrival, so neither starves."""
+
+    def __init__(self, presence: Presence, name: str, *, timeout: float | None = None, note: str = "") -> None:
+        self._presence = presence
+        self._name = name
+        self._timeout = timeout
+        self._note = note
+
+    def read(self) -> Lock:
+        """The lock to hold while reading."""
+        return self._lock(Mode.SHARED)
+
+    def write(self) -> Lock:
+        """The lock to hold while writing."""
+        return self._lock(Mode.EXCLUSIVE)
+
+    def _lock(self, mode: Mode) -> Lock:
+        return Lock(self._presence, Ask(self._name, mode, note=self._note), timeout=self._timeout)

@@ -1,0 +1,39 @@
+# Generated from src/fencepost/primitives/_async/session.py by tools/unasync.py. Do not edit: run `make gen`.
+"""The session as users meet it: a factory for every primitive."""
+
+from types import TracebackType
+from typing import Self
+
+from fencepost.core.claim import Ask
+from fencepost.core.name import check_name
+from fencepost.errors import Unsupported
+from fencepost.primitives._sync.lock import Lock
+from fencepost.primitives._sync.rwlock import ReadWriteLock
+from fencepost.session._sync.presence import Presence
+
+
+class Session(Presence):
+    """This process's presence at an engine; made by `connect`. Thread-safe and task-safe."""
+
+    def __enter__(self) -> Self:
+        self.keeper()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def lock(self, name: str, *, timeout: float | None = None, reentrant: bool = False, note: str = "") -> Lock:
+        """A lock on `name`. Nothing is sent until it is acquired.
+
+        `timeout` is how long entering it waits: None for ever, 0 not at all. A `reentrant` lock may be entered
+        again by the thread or task that holds it, and keeps its token. `note` is shown to whoever looks.
+        """
+        return Lock(self, Ask(check_name(name), note=note), timeout=timeout, reentrant=reentrant)
+
+    def rwlock(self, name: str, *, timeout: float | None = None, note: str = "") -> ReadWriteLock:
+        """A read/write lock on `name`: `.read()` is shared, `.write()` exclusive."""
+        if not self.traits.shared:
+            raise Unsupported("this engine has no shared locks: see its traits")
+        return ReadWriteLock(self, check_name(name), timeout=timeout, note=note)

@@ -1,0 +1,166 @@
+# Written by hand; the blocking twin under _sync is generated from it.
+"""Success, and the way to lose it."""
+
+from typing import TYPE_CHECKING
+
+from fencepost._runtime import aio as runtime
+from fencepost.core import event
+from fencepost.core.claim import Claim
+from fencepost.core.duration import check_seconds
+from fencepost.core.holder import Holder
+from fencepost.core.lease import Standing
+from fencepost.errors import EngineError, Lost, NotHeld, Uncertain
+
+if TYPE_CHECKING:
+    from fencepost.session._async.keeper import AsyncKeeper
+
+_RELEASED = "released"
+
+
+class AsyncGrant:
+    """A lock that is held: proof of it for the resource (`token`), and the news of its loss.
+
+    What it says about being held is computed from the lease's deadline at the moment of asking, so it is right
+    also after a pause that no timer could notice. It is proof only here: between the answer and the next line
+    the process may stop for a minute. Only a fence at the resource closes that gap.
+    """
+
+    __slots__ = ("_depth", "_end", "_interrupts", "_keeper", "_lost", "claim", "granted_at", "token")
+
+    def __init__(self, keeper: "AsyncKeeper", claim: Claim, token: int, granted_at: float) -> None:
+        self._keeper = keeper
+        self.claim = claim
+        self.token = token
+        self.granted_at = granted_at
+        # None while held, then why not.
+        self._end: str | None = None
+        self._lost: runtime.Event | None = None
+        self._interrupts: list[runtime.Interrupt] = []
+        self._depth = 1
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} '{self.name}' token {self.token} {self.standing}>"
+
+    @property
+    def name(self) -> str:
+        return self.claim.name
+
+    @property
+    def holder(self) -> Holder:
+        return self.claim.holder
+
+    @property
+    def held(self) -> bool:
+        """Whether the lock is provably ours now."""
+        return self._end is None and self._keeper.proven()
+
+    @property
+    def released(self) -> bool:
+        """Whether it was given back on purpose."""
+        return self._end is _RELEASED
+
+    @property
+    def standing(self) -> Standing:
+        """Held; in jeopardy (still held, but renewals fail); or lost."""
+        return self._keeper.standing() if self._end is None else Standing.LOST
+
+    @property
+    def lost(self) -> runtime.Event:
+        """Set when the lock is lost; never by a release."""
+        if self._lost is None:
+            self._lost = runtime.Event()
+            if self._end is not None and not self.released:
+                self._lost.set()
+        return self._lost
+
+    def remaining(self) -> float:
+        """Seconds for which the lock is still proven ours: 0.0 when it is not."""
+        return self._keeper.remaining() if self.held else 0.0
+
+    def check(self) -> None:
+        """Raise `Lost`, or `NotHeld` after a release, unless the lock is provably ours now."""
+        if not self.held:
+            raise self.absence()
+
+    def require(self, seconds: float) -> None:
+        """Raise `Lost` unless the lock stays provably ours for that long, without any renewal."""
+        check_seconds(seconds, "seconds")
+        self.check()
+        remaining = self._keeper.remaining()
+        if remaining < seconds:
+            raise Lost(
+                f"lock '{self.name}' (token {self.token}) is proven for {remaining:.3f} s more, "
+                f"and {seconds:g} s are required"
+            )
+
+    async def release(self) -> None:
+        """Give back exactly this grant. Raises `Lost` if it was not ours any more, `NotHeld` if released before.
+
+        A reentrant lock is given back by its last release.
+        """
+        keeper, claim = self._keeper, self.claim
+        keeper.check_open()
+        if self._depth > 1:
+            self._depth -= 1
+            return
+        if not self.held:
+            if not self.released:
+                # Nobody works under it here any more, so those who wait need not wait for the lease to end.
+                await runtime.shielded(keeper.settlement.settle(claim))
+            raise self.absence()
+        try:
+            keeper.disown(claim)
+            self._end = _RELEASED
+            kept = await keeper.engine.release(claim)
+        except BaseException as error:
+            unsettled = await runtime.shielded(keeper.settlement.settle(claim))
+            if unsettled is None and isinstance(error, EngineError):
+                return
+            self._announce_unsettled(unsettled)
+            if isinstance(error, EngineError):
+                raise Uncertain(
+                    f"lock '{claim.name}' was given up here, but the engine did not answer: "
+                    f"it is free within {keeper.terms.ttl:g} s at the latest ({error})"
+                ) from error
+            raise
+        if not kept:
+            raise Lost(f"lock '{claim.name}' (token {self.token}) lost: the engine no longer had it at its release")
+        if event.Released in keeper.announce.wanted:
+            held = keeper.now() - self.granted_at
+            keeper.announce(event.Released(holder=claim.holder.label, name=claim.name, token=self.token, held=held))
+
+    def _announce_unsettled(self, error: EngineError | None) -> None:
+        if error is not None:
+            self._keeper.announce(event.Unsettled(holder=self.holder.label, names=(self.name,), reason=str(error)))
+
+    def absence(self) -> NotHeld:
+        """Why it is not held, as the exception to raise."""
+        self._keeper.check_open()
+        if self._end is None:
+            self._keeper.proven()
+        if self.released:
+            return NotHeld(f"lock '{self.name}' (token {self.token}) was released before")
+        return Lost(f"lock '{self.name}' (token {self.token}) lost: {self._end}")
+
+    def reenter(self) -> None:
+        self._depth += 1
+
+    def interrupt_on_loss(self, interrupt: runtime.Interrupt) -> None:
+        """From now on, losing the lock also ends the block that `interrupt` stands for."""
+        self._interrupts.append(interrupt)
+        if self._end is not None:
+            interrupt.fire()
+
+    def forget_interrupt(self, interrupt: runtime.Interrupt) -> None:
+        self._interrupts.remove(interrupt)
+
+    def end_by_release(self) -> None:
+        """It was given back together with others: its request withdrawn, or its session closed."""
+        self._end = _RELEASED
+
+    def end_by_loss(self, reason: str) -> None:
+        self._end = reason
+        if self._lost is not None:
+            self._lost.set()
+        for interrupt in list(self._interrupts):
+            interrupt.fire()

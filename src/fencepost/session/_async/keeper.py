@@ -1,0 +1,237 @@
+# Written by hand; the blocking twin under _sync is generated from it.
+"""Keeps one lease alive, and tells every grant on it the moment it is not.
+
+The time model. A renewal that is answered proves the lease until its *send* plus the span (see core.lease).
+Renewals go out every third of the span, all grants in one call. While they fail the lease is in jeopardy:
+still proven, tried again with back-off. When the span ends unrenewed the lease is lost, by an alarm that
+depends on no answer. A lost lease never comes back: the session opens a new one, with another holder id.
+"""
+
+import itertools
+from collections.abc import Callable
+
+from fencepost._runtime import aio as runtime
+from fencepost._runtime import fork
+from fencepost._runtime.state import StateLock
+from fencepost.contract._async.engine import AsyncEngine
+from fencepost.contract.answer import Renewal
+from fencepost.core import event
+from fencepost.core.backoff import backoff
+from fencepost.core.claim import Ask, Claim, Request
+from fencepost.core.holder import Holder
+from fencepost.core.lease import Standing, Terms, standing
+from fencepost.errors import EngineError, SessionClosed
+from fencepost.session._async.grant import AsyncGrant
+from fencepost.session._async.settlement import AsyncSettlement
+from fencepost.session.announcer import Announcer
+from fencepost.session.statistics import Tally
+
+
+class AsyncKeeper:
+    def __init__(
+        self,
+        engine: AsyncEngine,
+        holder: Holder,
+        terms: Terms,
+        *,
+        clock: runtime.Clock,
+        dice: Callable[[], float],
+        announce: Announcer,
+        tally: Tally,
+    ) -> None:
+        self.engine = engine
+        self.holder = holder
+        self.terms = terms
+        self.announce = announce
+        self.settlement = AsyncSettlement(engine)
+        self.lost = runtime.Event()
+        self.ends_at = 0.0
+        self.now = clock.now
+        self._clock = clock
+        self._dice = dice
+        self._tally = tally
+        self._failing = False
+        # None while the lease lives, then why it does not.
+        self._end: str | None = None
+        self._ending = StateLock()
+        self._closed = False
+        self._grants: dict[tuple[int, str], AsyncGrant] = {}
+        self._serials = itertools.count(1)
+        self._stop = runtime.Event()
+        self._worker: runtime.Worker | None = None
+        self._generation = fork.generation()
+
+    async def open(self) -> None:
+        sent_at = self.now()
+        try:
+            await self.engine.lease_open(self.holder, self.terms.ttl)
+            self.ends_at = self.terms.ends_at(sent_at)
+            self._alarm = self._clock.alarm(self.ends_at, self._ring)
+            self._worker = runtime.spawn(self._keep, name=f"fencepost-keeper-{self.holder.label}")
+        except BaseException:
+            self._end = "it was never opened"
+            self._stop.set()
+            await runtime.shielded(self._close_lease())
+            raise
+        self.announce(event.LeaseOpened(holder=self.holder.label, ttl=self.terms.ttl))
+
+    async def close(self) -> None:
+        """Give back everything, in one call. If the engine does not answer, the lease runs out by itself."""
+        if self._closed or fork.generation() != self._generation:
+            return
+        self._closed = True
+        if self._finish("the session was closed"):
+            for grant in self._take_grants():
+                grant.end_by_release()
+            await runtime.shielded(self._close_lease())
+        if self._worker is not None:
+            self._worker.cancel()
+            await self._worker.join(self.terms.span)
+
+    async def _close_lease(self) -> EngineError | None:
+        try:
+            await self.engine.lease_close(self.holder)
+        except EngineError as error:
+            # Nobody renews it any more, so it ends by itself.
+            return error
+        return None
+
+    # Whether the lease lives
+
+    def check_open(self) -> None:
+        if fork.generation() != self._generation:
+            raise SessionClosed("this session belongs to the parent process: connect again after a fork")
+        if self._closed:
+            raise SessionClosed("the session is closed: connect again")
+
+    def proven(self) -> bool:
+        """Whether the lease provably lives now."""
+        if self._end is None and self.now() >= self.ends_at:
+            self._expire()
+        return self._end is None and fork.generation() == self._generation
+
+    def standing(self) -> Standing:
+        return standing(self.now(), self.ends_at, failing=self._failing) if self.proven() else Standing.LOST
+
+    def remaining(self) -> float:
+        return max(0.0, self.ends_at - self.now())
+
+    def lose(self, reason: str) -> None:
+        """The lease is gone, and with it every grant."""
+        if self._finish(reason):
+            for grant in self._take_grants():
+                self._lose_grant(grant, reason)
+            self.lost.set()
+            self.announce(event.LeaseLost(holder=self.holder.label, reason=reason))
+
+    def _finish(self, reason: str) -> bool:
+        """End the lease, once; whether this call was the one."""
+        with self._ending:
+            if self._end is not None:
+                return False
+            self._end = reason
+        self._stop.set()
+        self._alarm.cancel()
+        return True
+
+    def _expire(self) -> None:
+        if fork.generation() == self._generation:
+            self.lose(f"its lease of {self.terms.ttl:g} s was not renewed in time")
+
+    def _ring(self) -> None:
+        if self.now() >= self.ends_at:
+            self._expire()
+        elif self._end is None:
+            self._alarm = self._clock.alarm(self.ends_at, self._ring)
+
+    # Renewal
+
+    async def _keep(self) -> None:
+        due = self._renew_at()
+        attempt = 0
+        while not await self._clock.wait(self._stop, due) and self.proven():
+            if await self._renew():
+                attempt = 0
+                due = self._renew_at()
+                await self.settlement.settle_all()
+            else:
+                due = self.now() + backoff(attempt, self._dice(), first=self.terms.span / 30, most=self.terms.span / 6)
+                attempt += 1
+
+    def _renew_at(self) -> float:
+        return self.terms.renew_at(self.ends_at - self.terms.span)
+
+    async def _renew(self) -> bool:
+        """One renewal of everything; whether the engine answered."""
+        claims = [grant.claim for grant in self.grants()]
+        sent_at = self.now()
+        try:
+            renewal = await self.engine.lease_renew(self.holder, self.terms.ttl, claims)
+        except Exception as error:
+            # Not only an EngineError: a keeper that died of somebody's bug would lose everything in silence.
+            self._tally.renewal(failed=True)
+            self._in_jeopardy(error)
+            return False
+        self._tally.renewal(failed=False)
+        self._renewed(sent_at, renewal)
+        if event.Renewed in self.announce.wanted:
+            took = self.now() - sent_at
+            self.announce(event.Renewed(holder=self.holder.label, claims=len(claims), took=took))
+        return True
+
+    def _in_jeopardy(self, error: Exception) -> None:
+        self._failing = True
+        if self._end is None:
+            reason = str(error) or type(error).__name__
+            self.announce(event.Jeopardy(holder=self.holder.label, reason=reason, remaining=self.remaining()))
+
+    def _renewed(self, sent_at: float, renewal: Renewal) -> None:
+        if not renewal.alive:
+            self.lose("the engine no longer has its lease")
+            return
+        self.ends_at = self.terms.ends_at(sent_at)
+        for serial, name, reason in renewal.gone:
+            grant = self._grants.pop((serial, name), None)
+            if grant is not None:
+                self._lose_grant(grant, reason)
+        if self._failing:
+            self._failing = False
+            self.announce(event.Recovered(holder=self.holder.label))
+
+    # The grants that live on the lease
+
+    def request(self, asks: tuple[Ask, ...]) -> Request:
+        return Request(self.holder, next(self._serials), asks)
+
+    def adopt(self, request: Request, tokens: tuple[int, ...]) -> tuple[AsyncGrant, ...]:
+        """The grants of a request that the engine granted, from now on kept alive."""
+        now = self.now()
+        holder, serial, asks = request
+        grants = []
+        for ask, token in zip(asks, tokens, strict=True):
+            grant = AsyncGrant(self, Claim(holder, serial, ask, token), token, now)
+            self._grants[serial, ask.name] = grant
+            grants.append(grant)
+        return tuple(grants)
+
+    def disown(self, claim: Claim) -> None:
+        self._grants.pop((claim.serial, claim.ask.name), None)
+
+    def disown_all(self, request: Request) -> None:
+        for ask in request.asks:
+            grant = self._grants.pop((request.serial, ask.name), None)
+            if grant is not None:
+                grant.end_by_release()
+
+    def grants(self) -> list[AsyncGrant]:
+        return list(self._grants.values())
+
+    def _take_grants(self) -> list[AsyncGrant]:
+        taken = self.grants()
+        self._grants.clear()
+        return taken
+
+    def _lose_grant(self, grant: AsyncGrant, reason: str) -> None:
+        self._tally.loss()
+        grant.end_by_loss(reason)
+        self.announce(event.Lost(holder=self.holder.label, name=grant.name, token=grant.token, reason=reason))

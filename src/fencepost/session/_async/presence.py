@@ -1,0 +1,134 @@
+# Written by hand; the blocking twin under _sync is generated from it.
+"""The session under the primitives: a lease when one is needed, and a view of who holds what."""
+
+import random
+import secrets
+from collections.abc import Callable, Sequence
+
+from fencepost._runtime import aio as runtime
+from fencepost._runtime import fork
+from fencepost.contract._async.engine import AsyncEngine
+from fencepost.contract.answer import Snapshot
+from fencepost.core import event
+from fencepost.core.claim import Claim
+from fencepost.core.holder import Holder
+from fencepost.core.lease import Terms
+from fencepost.core.name import check_name
+from fencepost.core.traits import Traits
+from fencepost.errors import SessionClosed
+from fencepost.session._async.keeper import AsyncKeeper
+from fencepost.session._async.reentrance import AsyncReentrance
+from fencepost.session.announcer import Announcer, Listener
+from fencepost.session.statistics import Statistics, Tally
+
+
+class AsyncPresence:
+    """One lease at a time at one engine.
+
+    When a lease is lost, its grants are, and the next ask opens another lease under a new holder id.
+    Safe to share between threads and tasks.
+    """
+
+    def __init__(
+        self,
+        engine: AsyncEngine,
+        terms: Terms,
+        *,
+        label: str,
+        clock: runtime.Clock,
+        dice: Callable[[], float] = random.random,
+    ) -> None:
+        self.label = label
+        self.terms = terms
+        self.clock = clock
+        self.dice = dice
+        self.engine = engine
+        self.announce = Announcer()
+        self.tally = Tally()
+        self.reentrant = AsyncReentrance()
+        self._keeper: AsyncKeeper | None = None
+        self._opening = runtime.Mutex()
+        self._closed = False
+        self._generation = fork.generation()
+
+    @property
+    def traits(self) -> Traits:
+        """What the engine guarantees."""
+        return self.engine.traits
+
+    @property
+    def lost(self) -> runtime.Event:
+        """Set when the present lease is lost, and with it every grant. The next lease has an event of its own."""
+        return runtime.Event() if self._keeper is None else self._keeper.lost
+
+    def statistics(self) -> Statistics:
+        held = 0 if self._keeper is None else len(self._keeper.grants())
+        return self.tally.statistics(held)
+
+    def subscribe(self, listener: Listener, *kinds: type[event.Event]) -> Callable[[], None]:
+        """Call `listener` with every event of these kinds (all, if none is named); the answer unsubscribes."""
+        return self.announce.subscribe(listener, *kinds)
+
+    async def keeper(self) -> AsyncKeeper:
+        """The keeper of a living lease; opens one if there is none."""
+        keeper = self._keeper
+        if keeper is not None and keeper.proven():
+            return keeper
+        self.check_open()
+        async with self._opening:
+            self.check_open()
+            keeper = self._keeper
+            if keeper is None or not keeper.proven():
+                keeper = self._keeper = AsyncKeeper(
+                    self.engine,
+                    Holder(secrets.token_hex(12), self.label),
+                    self.terms,
+                    clock=self.clock,
+                    dice=self.dice,
+                    announce=self.announce,
+                    tally=self.tally,
+                )
+                await keeper.open()
+            return keeper
+
+    def check_open(self) -> None:
+        if self._closed:
+            raise SessionClosed("the session is closed: connect again")
+        if fork.generation() != self._generation:
+            raise SessionClosed("this session belongs to the parent process: connect again after a fork")
+
+    async def look(self, name: str) -> Snapshot:
+        """Who holds `name` now, and who waits for it."""
+        self.check_open()
+        return await self.engine.look(check_name(name))
+
+    async def names(self, prefix: str = "") -> Sequence[str]:
+        """The names that are held or waited for."""
+        self.check_open()
+        return await self.engine.names(prefix)
+
+    async def evict(self, name: str) -> tuple[Claim, ...]:
+        """Take `name` from whoever holds it, and return the claims that were taken away.
+
+        Its holder is told at the next renewal; a fence refuses it as soon as the next holder shows its token.
+        The engine keeps a record, which `look` shows.
+        """
+        self.check_open()
+        taken = await self.engine.evict(check_name(name), self.label)
+        for claim in taken:
+            self.announce(
+                event.Evicted(
+                    holder=self.label, name=name, token=claim.token or 0, evicted=claim.holder.label, by=self.label
+                )
+            )
+        return taken
+
+    async def close(self) -> None:
+        """Give back everything this session holds and leave all queues. Closing twice is fine."""
+        if self._closed or fork.generation() != self._generation:
+            return
+        self._closed = True
+        async with self._opening:
+            if self._keeper is not None:
+                await self._keeper.close()
+            await self.engine.close()

@@ -1,0 +1,144 @@
+# Written by hand; the blocking twin under _sync is generated from it.
+"""From asks to grants: claim, wait, and on every way out leave nothing behind."""
+
+from fencepost._runtime import aio as runtime
+from fencepost.contract.answer import Busy, Gone, Granted, Queued
+from fencepost.core import event
+from fencepost.core.backoff import backoff
+from fencepost.core.claim import Ask, Claim, Request
+from fencepost.core.deadline import Deadline
+from fencepost.errors import EngineError, Unavailable, Uncertain
+from fencepost.session._async.grant import AsyncGrant
+from fencepost.session._async.keeper import AsyncKeeper
+from fencepost.session._async.presence import AsyncPresence
+
+# How many leases in a row may be lost within their first span before the engine is called unusable.
+MOST_SHORT_LEASES = 4
+
+
+async def obtain(
+    presence: AsyncPresence, asks: tuple[Ask, ...], timeout: float | None
+) -> tuple[AsyncGrant, ...] | Busy:
+    """The grants, or who was in the way when the time was over: then nothing is held, and nobody is queued.
+
+    An engine that does not answer is asked again, with the same request, while time and lease last.
+    """
+    now = presence.clock.now
+    started_at = now()
+    deadline = Deadline.after(started_at, timeout)
+    short_leases = 0
+    while True:
+        keeper = await presence.keeper()
+        request = keeper.request(asks)
+        asked_at = now()
+        try:
+            answer = await _claim(presence, keeper, request, deadline)
+            queued = isinstance(answer, Queued)
+            if isinstance(answer, Queued):
+                answer = await _queue(presence, keeper, answer, deadline)
+            if isinstance(answer, Granted):
+                grants = keeper.adopt(request, answer.tokens)
+                if keeper.proven():
+                    _welcome(presence, grants, now() - started_at, queued=queued)
+                    return grants
+            elif isinstance(answer, Busy):
+                return answer
+            elif isinstance(answer, Gone):
+                presence.check_open()
+                keeper.lose(f"the engine no longer has its lease: {answer.reason}")
+            unsettled = await _leave(keeper, request)
+            if isinstance(answer, Queued) and deadline.passed(now()):
+                if unsettled is not None:
+                    raise Uncertain(_not_confirmed(request, unsettled)) from unsettled
+                return Busy(await _ahead(presence, answer))
+        except BaseException as error:
+            unsettled = await runtime.shielded(_leave(keeper, request))
+            if unsettled is not None and isinstance(error, Unavailable):
+                raise Uncertain(_not_confirmed(request, unsettled)) from error
+            raise
+        # The lease was lost while we asked: ask again under a new one.
+        short_leases = short_leases + 1 if now() - asked_at < presence.terms.span else 0
+        if short_leases >= MOST_SHORT_LEASES:
+            ttl = presence.terms.ttl
+            raise Unavailable(f"the engine lost {short_leases} leases in a row: is a ttl of {ttl:g} s too short?")
+
+
+async def _claim(
+    presence: AsyncPresence, keeper: AsyncKeeper, request: Request, deadline: Deadline
+) -> Granted | Queued | Busy | Gone:
+    """Ask, and ask again while the answer is lost: the same request is answered the same."""
+    now = presence.clock.now
+    attempt = 0
+    while True:
+        try:
+            return await presence.engine.claim(request, wait=not deadline.passed(now()))
+        except Unavailable:
+            pause = backoff(attempt, presence.dice(), first=presence.terms.span / 60, most=presence.terms.span / 6)
+            attempt += 1
+            again_at = now() + pause
+            if again_at >= min(deadline.at, keeper.ends_at) or await presence.clock.wait(keeper.lost, again_at):
+                raise
+
+
+async def _queue(
+    presence: AsyncPresence, keeper: AsyncKeeper, queued: Queued, deadline: Deadline
+) -> Granted | Queued | Busy | Gone:
+    """Stand in the queue until granted, out of time, or without a lease."""
+    now = presence.clock.now
+    request = queued.request
+    presence.tally.queue(+1)
+    if event.Waiting in presence.announce.wanted:
+        names = tuple(ask.name for ask in request.asks)
+        presence.announce(event.Waiting(holder=keeper.holder.label, names=names))
+    try:
+        answer: Granted | Queued | Busy | Gone = queued
+        while isinstance(answer, Queued):
+            # No longer than the lease is proven: a waiter cut off from the engine must not wait for ever.
+            left = deadline.no_later_than(keeper.ends_at).left(now())
+            if left <= 0 or not keeper.proven():
+                return answer
+            try:
+                answer = await presence.engine.wait(answer, left)
+            except Unavailable:
+                answer = await _claim(presence, keeper, request, deadline)
+        return answer
+    finally:
+        presence.tally.queue(-1)
+
+
+async def _leave(keeper: AsyncKeeper, request: Request) -> EngineError | None:
+    """Leave nothing of the request; what the engine raised if it could not confirm that yet."""
+    keeper.disown_all(request)
+    error = await keeper.settlement.settle(request)
+    if error is not None:
+        names = tuple(ask.name for ask in request.asks)
+        keeper.announce(event.Unsettled(holder=keeper.holder.label, names=names, reason=str(error)))
+    return error
+
+
+def _not_confirmed(request: Request, error: EngineError) -> str:
+    names = ", ".join(f"'{ask.name}'" for ask in request.asks)
+    return (
+        f"lock {names} not acquired, and the engine did not confirm that the ask is withdrawn: "
+        f"it ends with the lease at the latest ({error})"
+    )
+
+
+async def _ahead(presence: AsyncPresence, queued: Queued) -> tuple[Claim, ...]:
+    """Who is in the way: the holders, rather than whoever stands before us in the queue."""
+    if any(claim.token is not None for claim in queued.ahead):
+        return queued.ahead
+    try:
+        snapshot = await presence.engine.look(queued.request.asks[0].name)
+    except EngineError:
+        return queued.ahead
+    return tuple(standing.claim for standing in snapshot.holders) or queued.ahead
+
+
+def _welcome(presence: AsyncPresence, grants: tuple[AsyncGrant, ...], waited: float, *, queued: bool) -> None:
+    presence.tally.grant(waited, queued=queued)
+    if event.Granted in presence.announce.wanted:
+        for grant in grants:
+            presence.announce(
+                event.Granted(holder=grant.holder.label, name=grant.name, token=grant.token, waited=waited)
+            )

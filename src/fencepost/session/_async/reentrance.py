@@ -1,0 +1,25 @@
+# Written by hand; the blocking twin under _sync is generated from it.
+"""Which flow of control, thread or task, holds which name and may enter it again."""
+
+from fencepost.session._async.grant import AsyncGrant
+
+
+class AsyncReentrance:
+    __slots__ = ("_grants",)
+
+    def __init__(self) -> None:
+        self._grants: dict[tuple[str, object], AsyncGrant] = {}
+
+    def held(self, name: str, flow: object) -> AsyncGrant | None:
+        """The grant that `flow` may enter again; `Lost` if it had one and lost it inside."""
+        grant = self._grants.get((name, flow))
+        if grant is None:
+            return None
+        if grant.released:
+            del self._grants[name, flow]
+            return None
+        grant.check()
+        return grant
+
+    def enter(self, grant: AsyncGrant, flow: object) -> None:
+        self._grants[grant.name, flow] = grant

@@ -1,0 +1,48 @@
+"""Hands events to whoever subscribed."""
+
+import sys
+from collections.abc import Callable
+
+from fencepost.core.event import Event
+
+Listener = Callable[[Event], object]
+
+
+class Announcer:
+    """Calls listeners in the thread where the event happens; what a listener raises is reported, never passed on.
+
+    `wanted` lets busy paths skip making an event that nobody listens to.
+    """
+
+    __slots__ = ("_listeners", "wanted")
+
+    def __init__(self) -> None:
+        self._listeners: tuple[tuple[Listener, tuple[type[Event], ...]], ...] = ()
+        self.wanted: frozenset[type[Event]] = frozenset()
+
+    def subscribe(self, listener: Listener, *kinds: type[Event]) -> Callable[[], None]:
+        """Call `listener` with every event of these kinds, or of any; the answer ends the subscription."""
+        entry = (listener, kinds or tuple(_kinds(Event)))
+        self._change((*self._listeners, entry))
+
+        def unsubscribe() -> None:
+            self._change(tuple(each for each in self._listeners if each is not entry))
+
+        return unsubscribe
+
+    def _change(self, listeners: tuple[tuple[Listener, tuple[type[Event], ...]], ...]) -> None:
+        self._listeners = listeners
+        self.wanted = frozenset(kind for _, kinds in listeners for kind in kinds)
+
+    def __call__(self, event: Event) -> None:
+        kind = type(event)
+        for listener, kinds in self._listeners:
+            if kind in kinds:
+                try:
+                    listener(event)
+                except Exception:
+                    sys.excepthook(*sys.exc_info())
+
+
+def _kinds(base: type[Event]) -> list[type[Event]]:
+    return [kind for each in base.__subclasses__() for kind in (each, *_kinds(each))]

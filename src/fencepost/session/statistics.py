@@ -1,0 +1,73 @@
+"""What a session has done so far, in numbers."""
+
+from dataclasses import dataclass
+
+from fencepost._runtime.state import StateLock
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Statistics:
+    """A snapshot. `waited` is in seconds and counts asks that were granted; the rest are counts."""
+
+    held: int
+    waiting: int
+    granted: int
+    contended: int
+    waited: float
+    renewals: int
+    failed_renewals: int
+    lost: int
+
+    @property
+    def contention(self) -> float:
+        """The share of grants that had to wait."""
+        return self.contended / self.granted if self.granted else 0.0
+
+
+class Tally:
+    """The running numbers, exact under threads."""
+
+    __slots__ = ("_lock", "contended", "failed_renewals", "granted", "lost", "renewals", "waited", "waiting")
+
+    def __init__(self) -> None:
+        self._lock = StateLock()
+        self.granted = 0
+        self.contended = 0
+        self.waited = 0.0
+        self.waiting = 0
+        self.renewals = 0
+        self.failed_renewals = 0
+        self.lost = 0
+
+    def queue(self, change: int) -> None:
+        with self._lock:
+            self.waiting += change
+
+    def grant(self, waited: float, *, queued: bool) -> None:
+        with self._lock:
+            self.granted += 1
+            if queued:
+                self.contended += 1
+                self.waited += waited
+
+    def renewal(self, *, failed: bool) -> None:
+        with self._lock:
+            self.renewals += 1
+            self.failed_renewals += failed
+
+    def loss(self) -> None:
+        with self._lock:
+            self.lost += 1
+
+    def statistics(self, held: int) -> Statistics:
+        with self._lock:
+            return Statistics(
+                held=held,
+                waiting=self.waiting,
+                granted=self.granted,
+                contended=self.contended,
+                waited=self.waited,
+                renewals=self.renewals,
+                failed_renewals=self.failed_renewals,
+                lost=self.lost,
+            )
