@@ -2,11 +2,12 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeAlias, TypeVar
 
 from fencepost._runtime.clock import LONGEST_NAP, boottime
 
 T = TypeVar("T")
+Work: TypeAlias = Callable[[], Coroutine[Any, Any, T]]
 Mutex = asyncio.Lock
 sleep = asyncio.sleep
 in_thread = asyncio.to_thread
@@ -114,7 +115,7 @@ class Worker:
 
     __slots__ = ("_task",)
 
-    def __init__(self, work: Callable[[], Coroutine[Any, Any, None]], name: str) -> None:
+    def __init__(self, work: Work[None], name: str) -> None:
         self._task = asyncio.get_running_loop().create_task(work(), name=name)
 
     def cancel(self) -> None:
@@ -126,7 +127,7 @@ class Worker:
             await asyncio.wait([self._task], timeout=timeout)
 
 
-def spawn(work: Callable[[], Coroutine[Any, Any, None]], *, name: str) -> Worker:
+def spawn(work: Work[None], *, name: str) -> Worker:
     return Worker(work, name)
 
 
@@ -200,3 +201,6 @@ class Interrupt:
             except asyncio.CancelledError:
                 pass
         return self._task.uncancel() <= self._before and isinstance(error, asyncio.CancelledError)
+
+
+run = asyncio.run

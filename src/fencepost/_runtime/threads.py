@@ -8,11 +8,12 @@ import select
 import threading
 import time
 from collections.abc import Callable
-from typing import Protocol, TypeVar
+from typing import Protocol, TypeAlias, TypeVar
 
 from fencepost._runtime.clock import LONGEST_NAP, boottime
 
 T = TypeVar("T")
+Work: TypeAlias = Callable[[], T]
 Mutex = threading.Lock
 Event = threading.Event
 sleep = time.sleep
@@ -116,7 +117,7 @@ class Worker:
 
     __slots__ = ("_thread",)
 
-    def __init__(self, work: Callable[[], None], name: str) -> None:
+    def __init__(self, work: Work[None], name: str) -> None:
         self._thread = threading.Thread(target=work, name=name, daemon=True)
         self._thread.start()
 
@@ -128,7 +129,7 @@ class Worker:
             self._thread.join(timeout)
 
 
-def spawn(work: Callable[[], None], *, name: str) -> Worker:
+def spawn(work: Work[None], *, name: str) -> Worker:
     return Worker(work, name)
 
 
@@ -158,3 +159,8 @@ class Interrupt:
 
     def finish(self, error: BaseException | None) -> bool:
         return False
+
+
+def run(result: T) -> T:
+    """The work is done by the time this is called."""
+    return result

@@ -37,6 +37,8 @@ class Traits:
     counted: bool = True
     together: bool = True
     ttl_floor: float = 0.0
+    # Other clients of the engine whose locks on the same key exclude ours, and ours theirs.
+    neighbours: tuple[str, ...] = ()
 
     def shortfalls(self, requires: Mapping[str, Any]) -> list[str]:
         """One line for each requirement that is not met; unknown requirements raise."""
@@ -56,6 +58,8 @@ class Traits:
             if not isinstance(wanted, bool):
                 raise ValueError(f"trait '{trait}' is True or False, got {wanted!r}")
             met = given or not wanted
+        elif isinstance(given, tuple):
+            met = set(wanted) <= set(given)
         else:
             met = given <= float(wanted)
         return None if met else f"{trait} '{wanted}' is required and '{given}' is given"

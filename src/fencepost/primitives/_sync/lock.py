@@ -38,7 +38,7 @@ class Lock:
         self._asks = (ask,)
         self._timeout = check_timeout(timeout)
         self._reentrant = reentrant
-        self._blocks: dict[object, list[tuple[Grant, runtime.Interrupt]]] = {}
+        self._blocks: dict[object, list[_AsyncBlock]] = {}
 
     @property
     def name(self) -> str:
@@ -53,58 +53,111 @@ class Lock:
         `timeout=None` waits for ever, 0 tries once.
         """
         seconds = self._timeout if isinstance(timeout, _Default) else check_timeout(timeout)
-        started_at = self._presence.clock.now()
-        answer = self._obtain(seconds)
-        if isinstance(answer, Busy):
-            waited = self._presence.clock.now() - started_at
-            raise AcquireTimeout(refusal(self._asks, waited, answer.ahead))
-        return answer
+        taken: list[Grant] = []
+        try:
+            self._take(seconds, taken)
+            return taken[0]
+        except BaseException:
+            runtime.shielded(_give_back(taken))
+            raise
 
     def try_acquire(self) -> Grant | None:
         """The grant if it is free now, else None."""
-        answer = self._obtain(0.0)
-        return None if isinstance(answer, Busy) else answer
-
-    def _obtain(self, timeout: float | None) -> Grant | Busy:
-        if self._reentrant:
-            held = self._presence.reentrant.held(self.name, runtime.current_flow())
-            if held is not None:
-                held.reenter()
-                return held
-        answer = obtain(self._presence, self._asks, timeout)
-        if isinstance(answer, Busy):
-            return answer
-        if self._reentrant:
-            self._presence.reentrant.enter(answer[0], runtime.current_flow())
-        return answer[0]
+        taken: list[Grant] = []
+        try:
+            busy = self._try_to_take(0.0, taken)
+            return taken[0] if busy is None else None
+        except BaseException:
+            runtime.shielded(_give_back(taken))
+            raise
 
     def __enter__(self) -> Grant:
-        grant = self.acquire()
-        interrupt = runtime.Interrupt()
-        self._blocks.setdefault(runtime.current_flow(), []).append((grant, interrupt))
-        grant.interrupt_on_loss(interrupt)
-        return grant
+        taken: list[Grant] = []
+        try:
+            self._take(self._timeout, taken)
+            block = _AsyncBlock(taken[0])
+            self._blocks.setdefault(runtime.current_flow(), []).append(block)
+            block.arm()
+            return block.grant
+        except BaseException:
+            self._leave(taken)
+            runtime.shielded(_give_back(taken))
+            raise
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        grant, interrupt = self._leave_block()
-        grant.forget_interrupt(interrupt)
-        if interrupt.finish(error):
+        block = self._blocks[runtime.current_flow()][-1]
+        try:
+            block.end(error)
+        except BaseException:
+            runtime.shielded(_give_back([block.grant]))
+            raise
+        finally:
+            self._leave([block.grant])
+
+    def _take(self, timeout: float | None, taken: list[Grant]) -> None:
+        started_at = self._presence.clock.now()
+        busy = self._try_to_take(timeout, taken)
+        if busy is not None:
+            waited = self._presence.clock.now() - started_at
+            raise AcquireTimeout(refusal(self._asks, waited, busy.ahead))
+
+    def _try_to_take(self, timeout: float | None, taken: list[Grant]) -> Busy | None:
+        if not self._reentrant:
+            return obtain(self._presence, self._asks, timeout, taken)
+        flow = runtime.current_flow()
+        held = self._presence.reentrance.held(self.name, flow)
+        if held is not None:
+            taken.append(held.reenter())
+            return None
+        busy = obtain(self._presence, self._asks, timeout, taken)
+        if busy is None:
+            self._presence.reentrance.enter(taken[0], flow)
+        return busy
+
+    def _leave(self, grants: list[Grant]) -> None:
+        """Forget the innermost block of this flow, if it is on one of these grants."""
+        flow = runtime.current_flow()
+        blocks = self._blocks.get(flow)
+        if blocks and blocks[-1].grant in grants:
+            blocks.pop()
+            if not blocks:
+                del self._blocks[flow]
+
+
+class _AsyncBlock:
+    """The body of a `with`, which the loss of its grant ends."""
+
+    __slots__ = ("_interrupt", "grant")
+
+    def __init__(self, grant: Grant) -> None:
+        self.grant = grant
+        self._interrupt = runtime.Interrupt()
+
+    def arm(self) -> None:
+        self.grant.interrupt_on_loss(self._interrupt)
+
+    def end(self, error: BaseException | None) -> None:
+        """Give the grant back. Raises what became of it, unless the body raised something of its own."""
+        self.grant.forget_interrupt(self._interrupt)
+        if self._interrupt.finish(error):
             error = None
-        if grant.released:
+        if self.grant.released:
             return
         try:
-            grant.release()
+            self.grant.release()
         except FencepostError:
-            # What the body raised matters more than what became of the lock meanwhile.
             if error is None:
                 raise
 
-    def _leave_block(self) -> tuple[Grant, runtime.Interrupt]:
-        flow = runtime.current_flow()
-        blocks = self._blocks[flow]
-        block = blocks.pop()
-        if not blocks:
-            del self._blocks[flow]
-        return block
+
+def _give_back(grants: list[Grant]) -> None:
+    """After an interruption: what was not given back yet, quietly."""
+    for grant in grants:
+        if not grant.released:
+            try:
+                grant.release()
+            except FencepostError:
+                # It was lost, or will be settled: either way it is not ours, and the interruption goes on.
+                pass

@@ -142,8 +142,9 @@ class AsyncGrant:
             return NotHeld(f"lock '{self.name}' (token {self.token}) was released before")
         return Lost(f"lock '{self.name}' (token {self.token}) lost: {self._end}")
 
-    def reenter(self) -> None:
+    def reenter(self) -> "AsyncGrant":
         self._depth += 1
+        return self
 
     def interrupt_on_loss(self, interrupt: runtime.Interrupt) -> None:
         """From now on, losing the lock also ends the block that `interrupt` stands for."""

@@ -45,7 +45,7 @@ class AsyncPresence:
         self.engine = engine
         self.announce = Announcer()
         self.tally = Tally()
-        self.reentrant = AsyncReentrance()
+        self.reentrance = AsyncReentrance()
         self._keeper: AsyncKeeper | None = None
         self._opening = runtime.Mutex()
         self._closed = False

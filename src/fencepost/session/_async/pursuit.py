@@ -17,10 +17,11 @@ MOST_SHORT_LEASES = 4
 
 
 async def obtain(
-    presence: AsyncPresence, asks: tuple[Ask, ...], timeout: float | None
-) -> tuple[AsyncGrant, ...] | Busy:
-    """The grants, or who was in the way when the time was over: then nothing is held, and nobody is queued.
+    presence: AsyncPresence, asks: tuple[Ask, ...], timeout: float | None, taken: list[AsyncGrant]
+) -> Busy | None:
+    """Put the grants into `taken`, or tell who was in the way when the time was over: then nothing is held or queued.
 
+    The caller owns `taken` before anything is asked, so that an interruption on the way back finds the grants there.
     An engine that does not answer is asked again, with the same request, while time and lease last.
     """
     now = presence.clock.now
@@ -39,8 +40,9 @@ async def obtain(
             if isinstance(answer, Granted):
                 grants = keeper.adopt(request, answer.tokens)
                 if keeper.proven():
+                    taken.extend(grants)
                     _welcome(presence, grants, now() - started_at, queued=queued)
-                    return grants
+                    return None
             elif isinstance(answer, Busy):
                 return answer
             elif isinstance(answer, Gone):

@@ -51,13 +51,14 @@ class Keeper:
         self._dice = dice
         self._tally = tally
         self._failing = False
-        # None while the lease lives, then why it does not.
-        self._end: str | None = None
+        # None while the lease lives, else why it does not.
+        self._end: str | None = "it was not opened"
         self._ending = StateLock()
         self._closed = False
         self._grants: dict[tuple[int, str], Grant] = {}
         self._serials = itertools.count(1)
         self._stop = runtime.Event()
+        self._alarm: runtime.Alarm | None = None
         self._worker: runtime.Worker | None = None
         self._generation = fork.generation()
 
@@ -66,14 +67,14 @@ class Keeper:
         try:
             self.engine.lease_open(self.holder, self.terms.ttl)
             self.ends_at = self.terms.ends_at(sent_at)
+            self._end = None
             self._alarm = self._clock.alarm(self.ends_at, self._ring)
             self._worker = runtime.spawn(self._keep, name=f"fencepost-keeper-{self.holder.label}")
+            self.announce(event.LeaseOpened(holder=self.holder.label, ttl=self.terms.ttl))
         except BaseException:
-            self._end = "it was never opened"
-            self._stop.set()
+            self._finish("opening it was interrupted")
             runtime.shielded(self._close_lease())
             raise
-        self.announce(event.LeaseOpened(holder=self.holder.label, ttl=self.terms.ttl))
 
     def close(self) -> None:
         """Give back everything, in one call. If the engine does not answer, the lease runs out by itself."""
@@ -131,7 +132,8 @@ class Keeper:
                 return False
             self._end = reason
         self._stop.set()
-        self._alarm.cancel()
+        if self._alarm is not None:
+            self._alarm.cancel()
         return True
 
     def _expire(self) -> None:

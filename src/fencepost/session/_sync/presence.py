@@ -45,7 +45,7 @@ class Presence:
         self.engine = engine
         self.announce = Announcer()
         self.tally = Tally()
-        self.reentrant = Reentrance()
+        self.reentrance = Reentrance()
         self._keeper: Keeper | None = None
         self._opening = runtime.Mutex()
         self._closed = False

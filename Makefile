@@ -1,0 +1,50 @@
+# The front door. Every target sets up what it needs: a virtual environment, and for `test` the servers it starts.
+
+PYTHON ?= python3
+BIN := .venv/bin
+READY := .venv/.ready
+# How many test processes: the suite is mostly waiting, for leases to end and processes to die.
+JOBS ?= 4
+
+.PHONY: help demo test check gen format bench clean
+
+help:
+	@echo "make demo    watch locks fail without a fence, and hold with one (20 s)"
+	@echo "make test    the whole suite, on real processes"
+	@echo "make check   lint, types, layers, generated twins, public API"
+	@echo "make bench   speed beside the peers and the limit"
+	@echo "make gen     write the blocking twins of the asynchronous sources"
+	@echo "make format  format the sources"
+
+$(READY): pyproject.toml tools/setup.sh
+	@PYTHON="$(PYTHON)" sh tools/setup.sh
+	@touch $(READY)
+
+demo: $(READY)
+	@$(BIN)/python -m fencepost.demo
+
+test: $(READY)
+	$(BIN)/python -m pytest -n $(JOBS) $(ARGS)
+
+check: $(READY)
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/python tools/unasync.py --check
+	$(BIN)/python tools/public_api.py --check
+
+gen: $(READY)
+	$(BIN)/python tools/unasync.py
+	$(BIN)/python tools/public_api.py
+
+format: $(READY)
+	$(BIN)/ruff check --fix
+	$(BIN)/ruff format
+	$(BIN)/python tools/unasync.py
+
+bench: $(READY)
+	$(BIN)/python -m benchmarks $(ARGS)
+
+clean:
+	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

@@ -1,0 +1,33 @@
+# Written by hand; the blocking twin under _sync is generated from it.
+"""The law of fences: whoever lost the lock is refused at the resource, however late it comes."""
+
+import pytest
+
+from fencepost.errors import Stale
+from fencepost.fences import MemoryFence
+from fencepost.testing.contract._async.place import connect_faulty, connect_to
+from fencepost.testing.contract.site import Site
+
+
+class AsyncFenceChapter:
+    async def test_a_holder_writes_twice_with_the_same_token(self, site: Site) -> None:
+        fence = MemoryFence()
+        async with connect_to(site) as session, session.lock("a") as grant:
+            for _ in range(2):
+                with fence.guard("a", grant):
+                    pass
+            assert fence.highest("a") == grant.token
+
+    async def test_a_holder_that_lost_the_lock_is_refused_once_the_next_has_claimed(self, site: Site) -> None:
+        fence = MemoryFence()
+        session, engine = connect_faulty(site)
+        async with session, connect_to(site, label="second") as second:
+            old = await session.lock("a").acquire()
+            fence.claim("a", old)
+            engine.cut()
+            new = await second.lock("a").acquire(timeout=site.ttl * 4 + 5)
+            fence.claim("a", new)
+            with pytest.raises(Stale) as refused, fence.guard("a", old):
+                raise AssertionError("the guarded operation happened")
+            assert (refused.value.token, refused.value.highest) == (old.token, new.token)
+            engine.heal()

@@ -1,0 +1,179 @@
+# Written by hand; the blocking twin under _sync is generated from it.
+"""The law of liveness: what is dead is free in time, what is alive is kept, and failing is loud."""
+
+import logging
+
+import pytest
+
+from fencepost._runtime import aio as runtime
+from fencepost.core.event import Evicted, LeaseLost, Lost
+from fencepost.errors import Lost as LostError
+from fencepost.primitives._async.connect import connect_async
+from fencepost.testing.contract._async.attempt import AsyncAttempt, until
+from fencepost.testing.contract._async.place import connect_faulty, connect_to, holders, until_free, until_waiting
+from fencepost.testing.contract._async.puppet import AsyncPuppet
+from fencepost.testing.contract.site import Site
+
+now = runtime.BootClock.now
+SOON = 0.2
+
+
+class AsyncLivenessChapter:
+    async def test_a_killed_holder_is_noticed_by_whoever_waits(self, site: Site) -> None:
+        if site.traits.scope == "process":
+            return
+        at_once = site.traits.death == "at once"
+        async with AsyncPuppet(site, "victim", ttl=10 if at_once else site.ttl) as victim, connect_to(site) as session:
+            await victim.ask("acquire", name="a", timeout=0)
+            attempt = AsyncAttempt(session.lock("a").acquire)
+            await until_waiting(session, "a", 1)
+            killed_at = now()
+            victim.kill_at_once()
+            grant = await attempt.outcome(site.ttl * 4 + 5)
+            assert grant.granted_at - killed_at < (SOON if at_once else site.ttl * 2 + 0.5)
+
+    async def test_a_killed_holder_is_noticed_by_whoever_comes_later(self, site: Site) -> None:
+        if site.traits.scope == "process":
+            return
+        at_once = site.traits.death == "at once"
+        async with AsyncPuppet(site, "victim", ttl=10 if at_once else site.ttl) as victim, connect_to(site) as session:
+            await victim.ask("acquire", name="a", timeout=0)
+            killed_at = now()
+            victim.kill_at_once()
+            grant = await session.lock("a").acquire(timeout=site.ttl * 4 + 5)
+            assert grant.granted_at - killed_at < (SOON if at_once else site.ttl * 2 + 0.5)
+
+    async def test_a_stopped_holder_loses_the_lock_after_its_ttl_and_not_before(self, site: Site) -> None:
+        if site.traits.scope == "process":
+            return
+        async with AsyncPuppet(site, "stopped") as stopped, connect_to(site) as session:
+            await stopped.ask("acquire", name="a", timeout=0)
+            attempt = AsyncAttempt(session.lock("a").acquire)
+            await until_waiting(session, "a", 1)
+            stopped.stop()
+            stopped_at = now()
+            grant = await attempt.outcome(site.ttl * 4 + 5)
+            # The last renewal was sent up to a third of the lease before the stop.
+            assert site.ttl * 0.6 < grant.granted_at - stopped_at < site.ttl * 2 + 0.5
+            stopped.resume()
+
+    async def test_closing_a_session_frees_what_it_holds_at_once(self, site: Site) -> None:
+        async with connect_to(site) as second:
+            first = connect_to(site, label="first")
+            held = [await first.lock(name).acquire() for name in "abc"]
+            waiting = AsyncAttempt(second.lock("b").acquire)
+            await until_waiting(second, "b", 1)
+            await first.close()
+            await (await waiting.outcome(1)).release()
+            assert [await holders(second, name) for name in "abc"] == [[], [], []]
+            assert not any(grant.held for grant in held)
+
+    async def test_a_living_holder_keeps_the_lock_for_many_leases(self, site: Site) -> None:
+        async with connect_to(site) as first, connect_to(site, label="second") as second:
+            async with first.lock("a") as grant:
+                attempt = AsyncAttempt(second.lock("a").acquire)
+                assert not await attempt.ended.wait(site.ttl * 2.5)
+                assert grant.held
+            await (await attempt.outcome()).release()
+
+    async def test_one_call_renews_everything_a_session_holds(self, site: Site) -> None:
+        session, engine = connect_faulty(site, ttl=site.ttl * 2)
+        async with session:
+            grants = [await session.lock(f"name {number}").acquire() for number in range(100)]
+            engine.calls.clear()
+            await engine.called("lease_renew", times=2)
+            assert [call for call in engine.calls if call != "lease_renew"] == []
+            assert all(grant.held for grant in grants)
+
+    async def test_a_lost_lease_is_loud_and_tells_every_grant(
+        self, site: Site, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        happened: list[object] = []
+        async with connect_async(site.url, ttl=site.ttl, holder="first") as session:
+            session.subscribe(happened.append, Lost, LeaseLost)
+            grants = [await session.lock(name).acquire() for name in "ab"]
+            keeper = await session.keeper()
+            await session.engine.lease_close(keeper.holder)
+            with caplog.at_level(logging.ERROR, logger="fencepost"):
+                assert await session.lost.wait(site.ttl * 2 + 1)
+            assert [type(event) for event in happened] == [Lost, Lost, LeaseLost]
+            assert all(grant.lost.is_set() for grant in grants)
+            assert session.statistics().lost == 2
+            assert "lost 'a'" in caplog.text
+
+    async def test_after_a_loss_the_session_opens_another_lease(self, site: Site) -> None:
+        session, engine = connect_faulty(site)
+        async with session:
+            old = await session.lock("a").acquire()
+            engine.cut()
+            assert await old.lost.wait(site.ttl * 2 + 1)
+            engine.heal()
+            async with session.lock("a", timeout=site.ttl * 4 + 5) as new:
+                assert new.token > old.token
+                assert new.holder.id != old.holder.id
+                assert not old.held
+
+    async def test_an_evicted_holder_is_told_at_its_next_renewal_by_whom(self, site: Site) -> None:
+        happened: list[object] = []
+        async with connect_to(site) as first, connect_to(site, label="operator") as second:
+            grant = await first.lock("a").acquire()
+            other = await first.lock("b").acquire()
+            second.subscribe(happened.append, Evicted)
+            taken = await second.evict("a")
+            assert [(claim.holder.label, claim.token) for claim in taken] == [("first", grant.token)]
+            assert await grant.lost.wait(site.ttl * 2 + 1)
+            with pytest.raises(LostError, match="evicted by operator"):
+                grant.check()
+            assert other.held
+            snapshot = await second.look("a")
+            assert [(each.token, each.evicted, each.by) for each in snapshot.evictions] == [
+                (grant.token, "first", "operator")
+            ]
+            assert [type(event) for event in happened] == [Evicted]
+            assert await second.evict("a") == ()
+
+    async def test_an_eviction_hands_the_name_to_the_next_waiter(self, site: Site) -> None:
+        async with connect_to(site) as first, connect_to(site, label="second") as second:
+            await first.lock("a").acquire()
+            attempt = AsyncAttempt(second.lock("a").acquire)
+            await until_waiting(first, "a", 1)
+            await first.evict("a")
+            await (await attempt.outcome(2)).release()
+
+    async def test_names_lists_what_is_held_or_waited_for(self, site: Site) -> None:
+        async with connect_to(site) as session:
+            for name in ("b/2", "a/1", "b/1", "b%"):
+                await session.lock(name).acquire()
+            assert list(await session.names()) == ["a/1", "b%", "b/1", "b/2"]
+            assert list(await session.names("b/")) == ["b/1", "b/2"]
+            assert list(await session.names("b%")) == ["b%"]
+
+    async def test_names_may_be_any_text(self, site: Site) -> None:
+        names = ["ключ", "with space", "a/../b", "'; DROP TABLE claim; --", "x" * 1024, "🔒" * 1024, "{a}:b*?[c]\n"]
+        async with connect_to(site) as session:
+            for name in names:
+                async with session.lock(name) as grant:
+                    assert grant.name == name
+                    assert name in await session.names()
+                    assert (await session.look(name)).holders[0].claim.token == grant.token
+            for name in names:
+                await until_free(session, name)
+
+    async def test_look_shows_who_holds_who_waits_and_for_how_long(self, site: Site) -> None:
+        async with connect_to(site) as first, connect_to(site, label="second") as second:
+            async with first.lock("a", note="nightly") as grant:
+                attempt = AsyncAttempt(second.lock("a").acquire)
+                await until_waiting(first, "a", 1)
+                snapshot = await first.look("a")
+                (holder,), (waiter,) = snapshot.holders, snapshot.waiters
+                assert (holder.claim.holder.label, holder.claim.token) == ("first", grant.token)
+                assert holder.claim.ask.note == "nightly"
+                assert waiter.claim.holder.label == "second"
+                assert 0 <= holder.since < 20
+                assert 0 < holder.remaining <= site.ttl * 2
+
+                async def has_stood_longer() -> bool:
+                    return (await first.look("a")).holders[0].since > holder.since
+
+                await until(has_stood_longer)
+            await (await attempt.outcome()).release()

@@ -1,0 +1,22 @@
+# Written by hand; the blocking twin under _sync is generated from it.
+"""The law of neighbours: fencepost and its engine's other clients exclude each other on the same key."""
+
+from fencepost.testing.contract._async.place import connect_to
+from fencepost.testing.contract.site import Site
+
+
+class AsyncNeighbourChapter:
+    async def test_every_declared_neighbour_can_be_met_at_the_site(self, site: Site) -> None:
+        assert sorted(site.neighbours) == sorted(site.traits.neighbours)
+
+    async def test_a_neighbour_excludes_us_and_we_it(self, site: Site) -> None:
+        for make in site.neighbours.values():
+            async with connect_to(site) as session:
+                neighbour = make(site, "a")
+                async with session.lock("a"):
+                    assert not neighbour.try_acquire()
+                assert neighbour.try_acquire()
+                assert await session.lock("a").try_acquire() is None
+                neighbour.release()
+                async with session.lock("a", timeout=site.ttl * 4):
+                    pass

@@ -1,0 +1,83 @@
+# Written by hand; the blocking twin under _sync is generated from it.
+"""A real process with a session of its own, told what to do line by line: to be stopped, forked and killed."""
+
+import json
+import os
+import sys
+from typing import Any
+
+from fencepost._runtime import aio as runtime
+from fencepost.errors import FencepostError
+from fencepost.primitives._async.connect import connect_async
+from fencepost.primitives._async.session import AsyncSession
+from fencepost.session._async.grant import AsyncGrant
+
+
+class AsyncWorkerProgram:
+    def __init__(self, session: AsyncSession) -> None:
+        self._session = session
+        self._grants: dict[str, AsyncGrant] = {}
+
+    async def serve(self) -> None:
+        while line := await runtime.in_thread(sys.stdin.readline):
+            order = json.loads(line)
+            try:
+                answer = await getattr(self, order.pop("do"))(**order)
+            except FencepostError as error:
+                answer = {"error": type(error).__name__, "message": str(error)}
+            print(json.dumps(answer), flush=True)
+
+    async def acquire(self, name: str, timeout: float | None, *, shared: bool = False) -> dict[str, Any]:
+        lock = self._session.rwlock(name).read() if shared else self._session.lock(name)
+        grant = self._grants[name] = await lock.acquire(timeout=timeout)
+        return {"token": grant.token}
+
+    async def release(self, name: str) -> dict[str, Any]:
+        await self._grants.pop(name).release()
+        return {}
+
+    async def held(self, name: str) -> dict[str, Any]:
+        grant = self._grants[name]
+        return {"held": grant.held, "remaining": grant.remaining(), "standing": grant.standing}
+
+    async def fork(self, name: str) -> dict[str, Any]:
+        """What a forked child finds when it uses everything of its parent's."""
+        reading, writing = os.pipe()
+        child = os.fork()
+        if child == 0:
+            with open(writing, "w") as report:
+                json.dump(await self._as_child(name), report)
+            os._exit(0)
+        os.close(writing)
+        with open(reading) as report:
+            found: dict[str, Any] = json.load(report)
+        os.waitpid(child, 0)
+        return found
+
+    async def _as_child(self, name: str) -> dict[str, Any]:
+        grant = self._grants[name]
+        tried: dict[str, runtime.Work[object]] = {
+            "lock": self._session.lock("another").acquire,
+            "release": grant.release,
+            "look": lambda: self._session.look(name),
+        }
+        raised = {}
+        for what, attempt in tried.items():
+            try:
+                await attempt()
+                raised[what] = "nothing"
+            except FencepostError as error:
+                raised[what] = type(error).__name__
+        held = grant.held
+        await self._session.close()
+        return {"raised": raised, "held": held}
+
+
+async def main(url: str, label: str, options: dict[str, Any]) -> None:
+    async with connect_async(url, holder=label, **options) as session:
+        print(json.dumps({"pid": os.getpid()}), flush=True)
+        await AsyncWorkerProgram(session).serve()
+
+
+if __name__ == "__main__":
+    runtime.run(main(sys.argv[1], sys.argv[2], json.loads(sys.argv[3])))

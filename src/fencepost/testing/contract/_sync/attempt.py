@@ -1,0 +1,47 @@
+# Generated from src/fencepost/testing/contract/_async/attempt.py by tools/unasync.py. Do not edit: run `make gen`.
+"""Something tried in the background, and what came of it."""
+
+from typing import Any, Generic, TypeVar
+
+from fencepost._runtime import threads as runtime
+
+T = TypeVar("T")
+
+
+class Attempt(Generic[T]):
+    def __init__(self, work: runtime.Work[T]) -> None:
+        self._work = work
+        self._result: T | None = None
+        self._error: BaseException | None = None
+        self.ended = runtime.Event()
+        self._worker = runtime.spawn(self._run, name="fencepost-attempt")
+
+    def _run(self) -> None:
+        try:
+            self._result = self._work()
+        except BaseException as error:
+            self._error = error
+        finally:
+            self.ended.set()
+
+    def cancel(self) -> None:
+        self._worker.cancel()
+
+    def outcome(self, within: float = 20.0) -> T:
+        """The result, or what was raised."""
+        if not self.ended.wait(within):
+            raise AssertionError(f"still under way after {within:g} s")
+        if self._error is not None:
+            raise self._error
+        result: Any = self._result
+        return result  # type: ignore[no-any-return]
+
+
+def until(condition: runtime.Work[bool], within: float = 20.0) -> None:
+    """Wait for a condition that nothing announces, such as what another process has done."""
+    clock = runtime.BootClock()
+    deadline = clock.now() + within
+    while not condition():
+        if clock.now() > deadline:
+            raise AssertionError(f"not so after {within:g} s")
+        runtime.sleep(0.002)

@@ -1,0 +1,119 @@
+# Generated from src/fencepost/testing/contract/_async/time.py by tools/unasync.py. Do not edit: run `make gen`.
+"""The law of time: counted from the send, on the holder's own clock, and told before anyone else is granted."""
+
+import pytest
+
+from fencepost._runtime import threads as runtime
+from fencepost.core.event import Event, Jeopardy, Recovered
+from fencepost.core.lease import Standing
+from fencepost.errors import Lost
+from fencepost.testing.contract._sync.attempt import Attempt, until
+from fencepost.testing.contract._sync.place import connect_faulty, connect_to, until_waiting
+from fencepost.testing.contract._sync.puppet import Puppet
+from fencepost.testing.contract.site import Site
+
+now = runtime.BootClock.now
+# How late an alarm may ring on a busy machine.
+PROMPT = 0.2
+
+
+class TimeChapter:
+    def test_a_lease_is_counted_from_the_send_not_from_the_answer(self, site: Site) -> None:
+        session, engine = connect_faulty(site)
+        # Shorter than the time to the first renewal, which would start the count anew.
+        delay = site.ttl / 5
+        engine.delay("lease_open", delay)
+        with session, session.lock("a") as grant:
+            # The answer came `delay` after the send: that much of the lease was gone when the session began.
+            assert grant.remaining() <= site.ttl - delay
+
+    def test_the_holder_is_told_before_another_is_granted_even_if_the_engine_never_answers(
+        self, site: Site
+    ) -> None:
+        self._lose_to_another(site, margin=0.0)
+
+    def test_the_margin_is_how_long_before_that_the_holder_is_told(self, site: Site) -> None:
+        self._lose_to_another(site, margin=site.ttl / 3)
+
+    def _lose_to_another(self, site: Site, margin: float) -> None:
+        session, engine = connect_faulty(site, margin=margin)
+        with session, connect_to(site, label="second") as second:
+            grant = session.lock("a").acquire()
+            keeper = session.keeper()
+            told_at = Attempt(_instant_of(grant.lost))
+            engine.hang()
+            second.lock("a").acquire(timeout=site.ttl * 4 + 5)
+            granted_at = now()
+            assert not grant.held
+            assert grant.standing is Standing.LOST
+            # The lease ended for its holder that much earlier, and the news of it came by itself, at once.
+            assert keeper.ends_at <= granted_at - margin
+            assert told_at.outcome(0.5) - keeper.ends_at < PROMPT
+            engine.heal()
+
+    def test_failing_renewals_are_jeopardy_and_not_yet_a_loss(self, site: Site) -> None:
+        session, engine = connect_faulty(site)
+        happened: list[Event] = []
+        with session:
+            session.subscribe(happened.append, Jeopardy, Recovered)
+            with session.lock("a") as grant:
+                assert grant.standing is Standing.HELD
+                engine.cut()
+
+                def in_jeopardy() -> bool:
+                    return grant.standing is Standing.JEOPARDY
+
+                until(in_jeopardy)
+                assert grant.held
+                assert 0 < grant.remaining() < site.ttl
+                engine.heal()
+
+                def recovered() -> bool:
+                    return grant.standing is Standing.HELD
+
+                until(recovered)
+            kinds = [type(event) for event in happened]
+            assert kinds[0] is Jeopardy
+            assert kinds[-1] is Recovered
+            assert session.statistics().failed_renewals >= 1
+            assert session.statistics().lost == 0
+
+    def test_what_remains_never_exceeds_the_ttl_and_renewal_restores_it(self, site: Site) -> None:
+        session, engine = connect_faulty(site)
+        with session, session.lock("a") as grant:
+            before = grant.remaining()
+            assert before < site.ttl
+            engine.called("lease_renew", times=2)
+
+            def restored() -> bool:
+                return site.ttl / 2 < grant.remaining() < site.ttl
+
+            until(restored)
+
+    def test_require_raises_unless_that_much_lease_is_proven(self, site: Site) -> None:
+        with connect_to(site) as session, session.lock("a") as grant:
+            grant.require(site.ttl / 4)
+            with pytest.raises(Lost, match="is proven for"):
+                grant.require(site.ttl + 1)
+
+    def test_a_stopped_process_finds_its_loss_before_its_next_line_that_asks(self, site: Site) -> None:
+        if site.traits.scope == "process":
+            return
+        with Puppet(site, "stopped") as stopped, connect_to(site) as session:
+            stopped.ask("acquire", name="a", timeout=0)
+            attempt = Attempt(session.lock("a").acquire)
+            until_waiting(session, "a", 1)
+            stopped.stop()
+            new = attempt.outcome(site.ttl * 4 + 5)
+            stopped.tell("held", name="a")
+            stopped.resume()
+            assert stopped.answer() == {"held": False, "remaining": 0.0, "standing": "lost"}
+            assert new.held
+
+
+def _instant_of(event: runtime.Event) -> runtime.Work[float]:
+    def waited() -> float:
+        event.wait()
+        return now()
+
+    return waited

@@ -1,0 +1,178 @@
+# Generated from src/fencepost/testing/contract/_async/unknown.py by tools/unasync.py. Do not edit: run `make gen`.
+"""The law of the unknown: an ask whose outcome is not known is settled, and every way out leaves nothing behind."""
+
+import pytest
+
+from fencepost._runtime import threads as runtime
+from fencepost.errors import AcquireTimeout, EngineError, FencepostError, Unavailable, Uncertain
+from fencepost.testing.contract._sync.attempt import Attempt
+from fencepost.testing.contract._sync.place import (
+    connect_faulty,
+    connect_to,
+    holders,
+    until_free,
+    until_waiting,
+    waiters,
+)
+from fencepost.testing.contract.interruption import threads as interruption
+from fencepost.testing.contract.site import Site
+
+PATH = ("lease_open", "claim", "release")
+
+
+class UnknownChapter:
+    @pytest.mark.parametrize("call", PATH)
+    @pytest.mark.parametrize("fault", ["lose_reply", "refuse"])
+    def test_one_lost_message_leaves_nothing_held(self, site: Site, call: str, fault: str) -> None:
+        session, engine = connect_faulty(site)
+        with connect_to(site, label="second") as second:
+            getattr(engine, fault)(call)
+            try:
+                with session.lock("a", timeout=site.ttl):
+                    pass
+            except EngineError:
+                # The lease could not be opened: said at once, so that a wrong address is not waited for.
+                assert call == "lease_open"
+            assert holders(second, "a") == []
+            assert waiters(second, "a") == []
+            with session.lock("a", timeout=site.ttl):
+                assert holders(second, "a") == ["faulty"]
+            session.close()
+
+    def test_a_try_whose_reply_was_lost_is_no_phantom_holder(self, site: Site) -> None:
+        session, engine = connect_faulty(site)
+        with session, connect_to(site, label="second") as second:
+            engine.lose_reply("claim")
+            with pytest.raises(Unavailable):
+                session.lock("a").try_acquire()
+            assert holders(second, "a") == []
+
+    def test_what_could_not_be_given_back_is_uncertain_and_settled_later(self, site: Site) -> None:
+        session, engine = connect_faulty(site)
+        with session, connect_to(site, label="second") as second:
+            grant = session.lock("a").acquire()
+            engine.cut()
+            with pytest.raises(Uncertain, match="free within"):
+                grant.release()
+            assert not grant.held
+            engine.heal()
+            # The session keeps its lease, so only the settlement can have freed the lock.
+            until_free(second, "a", within=site.ttl * 4 + 5)
+            with session.lock("b"):
+                pass
+
+    def test_an_ask_that_ends_while_cut_off_is_withdrawn_later(self, site: Site) -> None:
+        session, engine = connect_faulty(site)
+        with session, connect_to(site, label="second") as second:
+            held = second.lock("a").acquire()
+            attempt = Attempt(lambda: session.lock("a").acquire(timeout=site.ttl / 4))
+            until_waiting(second, "a", 1)
+            engine.cut()
+            with pytest.raises((Uncertain, AcquireTimeout)):
+                attempt.outcome()
+            engine.heal()
+            held.release()
+            until_free(second, "a", within=site.ttl * 4 + 5)
+            assert waiters(second, "a") == []
+
+    def test_a_timed_out_ask_holds_nothing_and_says_who_does(self, site: Site) -> None:
+        with connect_to(site) as first, connect_to(site, label="second") as second:
+            grant = first.lock("a").acquire()
+            with pytest.raises(AcquireTimeout) as refused:
+                second.lock("a").acquire(timeout=0.05)
+            assert str(refused.value) == f"lock 'a' not acquired in 0.1 s: held by first (token {grant.token})"
+            assert waiters(first, "a") == []
+            assert holders(first, "a") == ["first"]
+
+    def test_a_try_that_is_refused_takes_no_place_in_the_queue(self, site: Site) -> None:
+        with connect_to(site) as first, connect_to(site, label="second") as second, first.lock("a"):
+            assert second.lock("a").try_acquire() is None
+            assert waiters(first, "a") == []
+
+    def test_an_exception_in_the_block_gives_the_lock_back(self, site: Site) -> None:
+        with connect_to(site) as session:
+            with pytest.raises(ZeroDivisionError):
+                with session.lock("a"):
+                    raise ZeroDivisionError
+            assert holders(session, "a") == []
+
+    def test_a_grant_that_comes_as_the_time_is_over_is_taken_or_given_back(self, site: Site) -> None:
+        with connect_to(site) as first, connect_to(site, label="second") as second:
+            for step in range(40):
+                held = first.lock("a").acquire()
+                attempt = Attempt(lambda: second.lock("a").acquire(timeout=0.01))
+                runtime.sleep(0.0002 * step + 0.005)
+                held.release()
+                try:
+                    (attempt.outcome()).release()
+                except AcquireTimeout:
+                    pass
+                assert holders(first, "a") == []
+                assert waiters(first, "a") == []
+
+    def test_an_interruption_at_any_step_of_an_uncontended_block_leaves_nothing(self, site: Site) -> None:
+        session, engine = connect_faulty(site, ttl=10)
+        engine.yielding = True
+        with session, connect_to(site, label="second") as second:
+
+            def block() -> None:
+                with session.lock("a"):
+                    runtime.sleep(0)
+
+            def nothing_left(where: str) -> None:
+                assert holders(second, "a") == [], f"held after {where}"
+                assert waiters(second, "a") == [], f"queued after {where}"
+
+            assert interruption.every_step(block, nothing_left) >= 4
+
+    def test_an_interruption_at_any_step_of_opening_the_lease_leaves_nothing(self, site: Site) -> None:
+        with connect_to(site, label="second") as second:
+
+            def block() -> None:
+                session, engine = connect_faulty(site, ttl=10)
+                engine.yielding = True
+                try:
+                    with session.lock("a"):
+                        pass
+                finally:
+                    session.close()
+
+            def nothing_left(where: str) -> None:
+                assert holders(second, "a") == [], f"held after {where}"
+
+            assert interruption.every_step(block, nothing_left) >= 6
+
+    def test_an_interruption_at_any_step_of_waiting_leaves_nothing(self, site: Site) -> None:
+        session, engine = connect_faulty(site, ttl=10)
+        engine.yielding = True
+        with session, connect_to(site, label="second") as second:
+            second.lock("a").acquire()
+
+            def wait() -> None:
+                try:
+                    session.lock("a").acquire(timeout=0.003)
+                except AcquireTimeout:
+                    pass
+
+            def nothing_left(where: str) -> None:
+                assert holders(second, "a") == ["second"], f"held after {where}"
+                assert waiters(second, "a") == [], f"queued after {where}"
+
+            assert interruption.every_step(wait, nothing_left) >= 4
+
+    def test_a_claim_with_a_dead_lease_opens_another(self, site: Site) -> None:
+        session, engine = connect_faulty(site)
+        with session:
+            keeper = session.keeper()
+            engine.lease_close(keeper.holder)
+            with session.lock("a") as grant:
+                assert grant.holder.id != keeper.holder.id
+            assert keeper.lost.is_set()
+
+    def test_an_engine_that_fails_for_good_raises_what_it_raised(self, site: Site) -> None:
+        session, engine = connect_faulty(site)
+        engine.cut()
+        with pytest.raises(FencepostError):
+            session.lock("a").acquire(timeout=site.ttl)
+        engine.heal()
+        session.close()

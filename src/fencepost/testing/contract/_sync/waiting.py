@@ -1,0 +1,218 @@
+# Generated from src/fencepost/testing/contract/_async/waiting.py by tools/unasync.py. Do not edit: run `make gen`.
+"""The law of waiting: first come, first served, woken by push, one waiter per release."""
+
+import pytest
+
+from fencepost._runtime import threads as runtime
+from fencepost.core.claim import Ask, Mode
+from fencepost.errors import AcquireTimeout
+from fencepost.primitives._sync.session import Session
+from fencepost.session._sync.grant import Grant
+from fencepost.session._sync.pursuit import obtain
+from fencepost.testing.contract._sync.attempt import Attempt
+from fencepost.testing.contract._sync.place import (
+    connect_faulty,
+    connect_to,
+    holders,
+    until_waiting,
+    waiters,
+)
+from fencepost.testing.contract._sync.puppet import Puppet
+from fencepost.testing.contract.site import Site
+
+now = runtime.BootClock.now
+
+
+class WaitingChapter:
+    def test_waiters_of_one_session_are_served_in_order_of_arrival(self, site: Site) -> None:
+        with connect_to(site) as session:
+            held = session.lock("a").acquire()
+            attempts = []
+            for number in range(6):
+                attempts.append(Attempt(session.lock("a").acquire))
+                until_waiting(session, "a", number + 1)
+            for attempt in attempts:
+                held.release()
+                held = attempt.outcome()
+            held.release()
+
+    def test_waiters_of_many_sessions_are_served_in_order_of_arrival(self, site: Site) -> None:
+        sessions = [connect_to(site, label=f"waiter {number}") for number in range(5)]
+        with connect_to(site) as first:
+            held = first.lock("a").acquire()
+            attempts = []
+            for number, session in enumerate(sessions):
+                attempts.append(Attempt(session.lock("a").acquire))
+                until_waiting(first, "a", number + 1)
+            assert waiters(first, "a") == [f"waiter {number}" for number in range(5)]
+            for number, attempt in enumerate(attempts):
+                held.release()
+                held = attempt.outcome()
+                assert holders(first, "a") == [f"waiter {number}"]
+        for session in sessions:
+            session.close()
+
+    def test_processes_are_served_in_order_of_arrival(self, site: Site) -> None:
+        if site.traits.scope == "process":
+            return
+        with (
+            connect_to(site) as session,
+            Puppet(site, "one", ttl=10) as one,
+            Puppet(site, "two", ttl=10) as two,
+            Puppet(site, "three", ttl=10) as three,
+        ):
+            held = session.lock("a").acquire()
+            line = [three, one, two]
+            for number, puppet in enumerate(line):
+                puppet.tell("acquire", name="a", timeout=20)
+                until_waiting(session, "a", number + 1)
+            held.release()
+            tokens = []
+            for puppet in line:
+                tokens.append((puppet.answer())["token"])
+                assert holders(session, "a") == [puppet.label]
+                puppet.ask("release", name="a")
+            assert tokens == sorted(set(tokens))
+
+    def test_a_sleeping_waiter_is_woken_by_push(self, site: Site) -> None:
+        with connect_to(site, ttl=10) as first, connect_to(site, label="second", ttl=10) as second:
+            delays = []
+            for _ in range(9):
+                held = first.lock("a").acquire()
+                attempt = Attempt(second.lock("a").acquire)
+                until_waiting(first, "a", 1)
+                # Long enough that a poll with back-off would have slowed down.
+                runtime.sleep(0.03)
+                released_at = now()
+                held.release()
+                grant = attempt.outcome()
+                delays.append(grant.granted_at - released_at)
+                grant.release()
+            assert sorted(delays)[4] < 0.02
+
+    def test_a_release_wakes_one_waiter_and_no_other(self, site: Site) -> None:
+        pairs = [connect_faulty(site, label=f"waiter {number}", ttl=10) for number in range(6)]
+        with connect_to(site, ttl=10) as first:
+            held = first.lock("a").acquire()
+            attempts = []
+            for number, (session, _) in enumerate(pairs):
+                attempts.append(Attempt(session.lock("a").acquire))
+                until_waiting(first, "a", number + 1)
+            asked = [len(engine.calls) for _, engine in pairs]
+            held.release()
+            woken = attempts[0].outcome()
+            # A herd would show as further calls of those whose turn it is not.
+            assert [len(engine.calls) for _, engine in pairs[1:]] == asked[1:]
+            assert not any(attempt.ended.is_set() for attempt in attempts[1:])
+            woken.release()
+            for attempt in attempts[1:]:
+                (attempt.outcome()).release()
+        for session, _ in pairs:
+            session.close()
+
+    def test_a_waiter_that_gives_up_is_skipped_at_once(self, site: Site) -> None:
+        with (
+            connect_to(site, ttl=10) as first,
+            connect_to(site, label="second", ttl=10) as second,
+            connect_to(site, label="third", ttl=10) as third,
+        ):
+            held = first.lock("a").acquire()
+            impatient = Attempt(lambda: second.lock("a").acquire(timeout=0.2))
+            until_waiting(first, "a", 1)
+            patient = Attempt(third.lock("a").acquire)
+            until_waiting(first, "a", 2)
+            with pytest.raises(AcquireTimeout):
+                impatient.outcome()
+            held.release()
+            (patient.outcome(2)).release()
+
+    def test_a_waiter_behind_one_that_gave_up_still_notices_the_end_of_the_holder(self, site: Site) -> None:
+        session, engine = connect_faulty(site)
+        with (
+            session,
+            connect_to(site, label="second", ttl=site.ttl * 4) as second,
+            connect_to(site, label="third", ttl=site.ttl * 4) as third,
+        ):
+            session.lock("a").acquire()
+            impatient = Attempt(lambda: second.lock("a").acquire(timeout=site.ttl / 3))
+            until_waiting(second, "a", 1)
+            patient = Attempt(third.lock("a").acquire)
+            until_waiting(second, "a", 2)
+            with pytest.raises(AcquireTimeout):
+                impatient.outcome()
+            engine.cut()
+            # The lease of the one that gave up is four times as long: it must not be the one that is watched.
+            grant = patient.outcome(site.ttl * 2 + 0.5)
+            assert grant.held
+            engine.heal()
+
+    def test_a_killed_waiter_is_skipped(self, site: Site) -> None:
+        if site.traits.scope == "process":
+            return
+        with connect_to(site, ttl=10) as session, Puppet(site, "victim") as victim:
+            held = session.lock("a").acquire()
+            victim.tell("acquire", name="a", timeout=20)
+            until_waiting(session, "a", 1)
+            behind = Attempt(session.lock("a").acquire)
+            until_waiting(session, "a", 2)
+            victim.kill()
+            held.release()
+            (behind.outcome(site.ttl * 2 + 1)).release()
+
+    def test_a_waiting_writer_is_not_overtaken_by_readers(self, site: Site) -> None:
+        with connect_to(site) as first, connect_to(site, label="second") as second:
+            reader = first.rwlock("a").read().acquire()
+            writer = Attempt(second.rwlock("a").write().acquire)
+            until_waiting(first, "a", 1)
+            assert first.rwlock("a").read().try_acquire() is None
+            late = Attempt(first.rwlock("a").read().acquire)
+            until_waiting(first, "a", 2)
+            reader.release()
+            written = writer.outcome()
+            assert not late.ended.is_set()
+            written.release()
+            (late.outcome()).release()
+
+    def test_readers_that_wait_are_granted_together(self, site: Site) -> None:
+        with connect_to(site) as first, connect_to(site, label="second") as second:
+            writer = first.rwlock("a").write().acquire()
+            readers = [Attempt(second.rwlock("a").read().acquire) for _ in range(3)]
+            until_waiting(first, "a", 3)
+            writer.release()
+            grants = [reader.outcome() for reader in readers]
+            assert all(grant.held for grant in grants)
+
+    def test_no_more_permits_are_granted_than_the_limit(self, site: Site) -> None:
+        if not site.traits.counted:
+            return
+        with connect_to(site) as session:
+            first = _obtain(session, Ask("a", Mode.COUNTED, weight=2, limit=5))
+            second = _obtain(session, Ask("a", Mode.COUNTED, weight=2, limit=5))
+            assert _obtain(session, Ask("a", Mode.COUNTED, weight=2, limit=5)) == []
+            small = _obtain(session, Ask("a", Mode.COUNTED, weight=1, limit=5))
+            assert [len(grants) for grants in (first, second, small)] == [1, 1, 1]
+            for grant in (*first, *second, *small):
+                grant.release()
+
+    def test_several_names_are_granted_together_or_not_at_all(self, site: Site) -> None:
+        if not site.traits.together:
+            return
+        with connect_to(site) as first, connect_to(site, label="second") as second:
+            held = first.lock("b").acquire()
+            both = Attempt(lambda: _obtain(second, Ask("a"), Ask("b"), timeout=20))
+            until_waiting(first, "b", 1)
+            assert holders(first, "a") == []
+            # Its turn on 'a' is kept, too.
+            assert first.lock("a").try_acquire() is None
+            held.release()
+            grants = both.outcome()
+            assert [grant.name for grant in grants] == ["a", "b"]
+            grants[0].release()
+            assert holders(first, "b") == ["second"]
+            grants[1].release()
+
+
+def _obtain(session: Session, *asks: Ask, timeout: float = 0) -> list[Grant]:
+    taken: list[Grant] = []
+    obtain(session, asks, timeout, taken)
+    return taken

@@ -1,0 +1,56 @@
+"""Where an engine under test is, and how to harm it."""
+
+import tempfile
+import uuid
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Protocol
+
+from fencepost.contract import registry
+from fencepost.core.traits import Traits
+from fencepost.core.url import parse_url
+
+
+class Neighbour(Protocol):
+    """Another client of the same engine, with its lock on one name."""
+
+    def try_acquire(self) -> bool: ...
+    def release(self) -> None: ...
+
+
+class Site:
+    """One engine, fresh for one test. An engine's author subclasses it and offers a `start()` for `SITES`.
+
+    `ttl` is a lease short enough to wait for in a test and long enough for the engine to keep.
+    """
+
+    def __init__(
+        self, url: str, *, ttl: float = 0.9, neighbours: Mapping[str, Callable[["Site", str], Neighbour]] | None = None
+    ) -> None:
+        self.url = url
+        self.ttl = ttl
+        self.neighbours = dict(neighbours or {})
+
+    @property
+    def scheme(self) -> str:
+        return parse_url(self.url).scheme
+
+    @property
+    def traits(self) -> Traits:
+        return registry.engine(self.scheme).traits
+
+
+@contextmanager
+def memory() -> Iterator[Site]:
+    yield Site(f"memory://{uuid.uuid4().hex}")
+
+
+@contextmanager
+def sqlite() -> Iterator[Site]:
+    with tempfile.TemporaryDirectory(prefix="fencepost-") as folder:
+        yield Site(f"sqlite://{Path(folder) / 'locks.db'}")
+
+
+# By scheme: how to start each engine. A test checks that no engine of the registry is missing here.
+SITES = {"memory": memory, "sqlite": sqlite}

@@ -1,0 +1,30 @@
+import pytest
+
+from fencepost.core.url import Url, parse_url
+
+
+def test_a_url_has_hosts_a_path_a_user_and_options() -> None:
+    url = parse_url("REDIS://user:p%40ss@h1:1,h2,[::1]:3/db%20x?a=1&b=")
+    assert url == Url("redis", (("h1", 1), ("h2", None), ("::1", 3)), "/db x", "user", "p@ss", {"a": "1", "b": ""})
+
+
+def test_a_url_is_shown_without_its_password() -> None:
+    assert str(parse_url("redis://user:secret@h:1/0?a=1")) == "redis://user:***@h:1/0?a=1"
+    assert "secret" not in repr(parse_url("redis://:secret@h"))
+
+
+@pytest.mark.parametrize("text", ["", "localhost", "://x", "/tmp/locks.db"])
+def test_what_is_no_url_says_how_one_looks(text: str) -> None:
+    with pytest.raises(ValueError, match="is not an engine URL: write scheme://"):
+        parse_url(text)
+
+
+@pytest.mark.parametrize("port", ["0", "65536", "x", "-1"])
+def test_a_bad_port_is_named(port: str) -> None:
+    with pytest.raises(ValueError, match=f"port '{port}'"):
+        parse_url(f"redis://h:{port}")
+
+
+def test_an_unknown_option_is_named_with_those_that_are_known() -> None:
+    with pytest.raises(ValueError, match=r"unknown option 'tll' in x://h\?tll=1: x:// knows ttl"):
+        parse_url("x://h?tll=1").check_options("ttl")

@@ -1,0 +1,60 @@
+"""How a cancelled or lost asynchronous body behaves beside other cancellations."""
+
+import asyncio
+
+import pytest
+
+import fencepost
+
+
+async def test_a_loss_is_told_from_a_cancellation_by_somebody_else() -> None:
+    async with fencepost.connect_async("memory://") as session:
+
+        async def body() -> None:
+            async with session.lock("a"):
+                await asyncio.sleep(30)
+
+        task = asyncio.create_task(body())
+        await asyncio.sleep(0.01)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert (await session.look("a")).holders == ()
+
+
+async def test_a_loss_inside_a_timeout_raises_lost_and_not_the_timeout() -> None:
+    async with fencepost.connect_async("memory://") as session:
+        keeper = await session.keeper()
+        with pytest.raises(fencepost.Lost):
+            async with asyncio.timeout(30):
+                async with session.lock("a"):
+                    asyncio.get_running_loop().call_soon(keeper.lose, "told so by the test")
+                    await asyncio.sleep(30)
+
+
+async def test_a_body_that_ends_as_the_loss_comes_leaves_no_cancellation_behind() -> None:
+    async with fencepost.connect_async("memory://") as session:
+        keeper = await session.keeper()
+        with pytest.raises(fencepost.Lost):
+            async with session.lock("a"):
+                keeper.lose("told so by the test")
+        task = asyncio.current_task()
+        assert task is not None
+        assert task.cancelling() == 0
+        await asyncio.sleep(0)
+
+
+async def test_a_timeout_around_an_acquire_leaves_nothing() -> None:
+    async with fencepost.connect_async("memory://") as session, session.lock("a"):
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0.02):
+                await session.lock("a").acquire()
+        assert (await session.look("a")).waiters == ()
+
+
+async def test_both_flavours_exclude_each_other_in_one_process() -> None:
+    async with fencepost.connect_async("memory://shared") as ours:
+        with fencepost.connect("memory://shared") as theirs, theirs.lock("a"):
+            assert await ours.lock("a").try_acquire() is None
+        async with ours.lock("a", timeout=1):
+            pass

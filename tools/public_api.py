@@ -1,0 +1,64 @@
+"""Keep the public API in a file, so that a change to it is seen in review.
+
+python tools/public_api.py          write docs/public-api.txt
+python tools/public_api.py --check  fail if the file is not what the code gives
+"""
+
+import importlib
+import inspect
+import sys
+from pathlib import Path
+
+SNAPSHOT = Path(__file__).resolve().parent.parent / "docs" / "public-api.txt"
+MODULES = ("fencepost", "fencepost.fences", "fencepost.testing")
+
+
+def describe(module_name: str) -> list[str]:
+    module = importlib.import_module(module_name)
+    lines = []
+    for name in sorted(module.__all__):
+        value = getattr(module, name)
+        where = f"{module_name}.{name}"
+        if inspect.isclass(value):
+            bases = ", ".join(base.__name__ for base in value.__bases__)
+            lines.append(f"class {where}({bases})")
+            lines.extend(f"    {line}" for line in members(value))
+        elif callable(value):
+            lines.append(f"def {where}{inspect.signature(value)}")
+        else:
+            lines.append(f"{where}: {type(value).__name__}")
+    return lines
+
+
+def members(kind: type) -> list[str]:
+    lines = []
+    for name in sorted(dir(kind)):
+        if name.startswith("_") and name not in ("__init__", "__enter__", "__exit__", "__aenter__", "__aexit__"):
+            continue
+        value = inspect.getattr_static(kind, name)
+        owner = next((base for base in kind.__mro__ if name in vars(base)), kind)
+        if not owner.__module__.startswith("fencepost"):
+            continue
+        if isinstance(value, property):
+            lines.append(f"{name}: property")
+        elif callable(getattr(kind, name, None)) and not inspect.isclass(value):
+            prefix = "async def" if inspect.iscoroutinefunction(getattr(kind, name)) else "def"
+            lines.append(f"{prefix} {name}{inspect.signature(getattr(kind, name))}")
+        else:
+            lines.append(name)
+    return lines
+
+
+def main() -> int:
+    text = "\n".join(line for module in MODULES for line in [f"# {module}", *describe(module), ""])
+    if "--check" not in sys.argv[1:]:
+        SNAPSHOT.write_text(text)
+        return 0
+    if not SNAPSHOT.exists() or SNAPSHOT.read_text() != text:
+        print("the public API changed: run `make gen` and review docs/public-api.txt", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
