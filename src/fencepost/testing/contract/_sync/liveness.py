@@ -19,6 +19,12 @@ SOON = 0.2
 
 
 class LivenessChapter:
+    def test_a_lock_is_shared_as_far_as_the_scope_says_and_no_further(self, site: Site) -> None:
+        with Puppet(site, "other process") as other, connect_to(site) as session:
+            other.ask("acquire", name="a", timeout=0)
+            ours = session.lock("a").try_acquire()
+            assert (ours is not None) is (site.traits.scope == "process")
+
     def test_a_killed_holder_is_noticed_by_whoever_waits(self, site: Site) -> None:
         if site.traits.scope == "process":
             return

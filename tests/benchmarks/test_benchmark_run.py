@@ -1,0 +1,30 @@
+"""The benchmarks as people run them."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+
+
+def bench(*arguments: str) -> "subprocess.CompletedProcess[str]":
+    command = [sys.executable, "-m", "benchmarks", *arguments]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=100)
+
+
+def test_a_quick_run_reports_every_experiment_with_its_targets(tmp_path: Path) -> None:
+    run = bench("--quick", "--seed", "1", "--json", str(tmp_path / "figures.json"))
+    assert run.returncode == 0, run.stderr
+    figures = json.loads((tmp_path / "figures.json").read_text())
+    assert figures["seed"] == 1
+    assert all(figures[letter]["targets"] for letter in "abcd")
+    assert figures["d"]["figures"]["upkeep"]["lost"] == 0
+    for said in ("sqlite: ", "python: ", "cpus: ", "a. uncontended", "b. 8 contending", "c. waking", "d. scaling"):
+        assert said in run.stdout
+
+
+def test_an_unknown_experiment_is_refused_by_name() -> None:
+    run = bench("--only", "z")
+    assert run.returncode == 2
+    assert "no experiment 'z': choose from a, b, c, d" in run.stderr

@@ -1,0 +1,185 @@
+"""`fencepost ls`, `show`, `watch` and `evict`: what operators see and do."""
+
+import fcntl
+import getpass
+import json
+import signal
+import socket
+import threading
+from pathlib import Path
+from typing import Any
+
+import fencepost
+
+from .program import Program, complains, ends, eventually, says
+
+
+def wait_for(session: fencepost.Session, name: str) -> threading.Thread:
+    """Somebody in the queue."""
+    thread = threading.Thread(target=lambda: session.lock(name, note="wants it").acquire().release())
+    thread.start()
+    eventually(lambda: session.look(name).waiters)
+    return thread
+
+
+def test_ls_shows_who_holds_what(program: Program, session: fencepost.Session) -> None:
+    with session.lock("orders/42", note="night run") as grant, session.lock("users/7"):
+        thread = wait_for(session, "orders/42")
+        done = program("ls")
+        some = program("ls", "orders")
+        grant.release()
+        thread.join()
+    header, first, second = done.stdout.splitlines()
+    assert header.split() == ["NAME", "HOLDER", "TOKEN", "SINCE", "REMAINING", "WAITERS", "NOTE"]
+    assert first.startswith(f"orders/42  the test  {grant.token}  ")
+    assert first.endswith("        1  night run")
+    assert second.startswith("users/7    the test  ")
+    assert "users/7" not in some.stdout
+    assert "orders/42" in some.stdout
+
+
+def test_ls_says_when_nothing_is_held(program: Program) -> None:
+    done, prefixed = program("ls"), program("ls", "orders")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "fencepost: nothing is held\n")
+    assert prefixed.stderr == "fencepost: nothing that begins with 'orders' is held\n"
+    assert program("ls", "--json").stdout == "[]\n"
+    assert program("-q", "ls").stderr == program("ls", "-q").stderr == ""
+
+
+def test_ls_in_json_has_the_documented_keys(program: Program, session: fencepost.Session) -> None:
+    with session.lock("a", note="night run") as grant:
+        thread = wait_for(session, "a")
+        (seen,) = json.loads(program("ls", "--json").stdout)
+        grant.release()
+        thread.join()
+    assert set(seen) == {"name", "holders", "waiters", "evictions"}
+    (holder,), (waiter,) = seen["holders"], seen["waiters"]
+    times = {"since", "remaining"}
+    assert {key: value for key, value in holder.items() if key not in times} == {
+        "holder": "the test", "token": grant.token, "mode": "exclusive", "weight": 1, "note": "night run"
+    }  # fmt: skip
+    assert {key: value for key, value in waiter.items() if key not in times} == {
+        "holder": "the test", "mode": "exclusive", "weight": 1, "note": "wants it"
+    }  # fmt: skip
+    assert 0 <= holder["since"] < 30 < holder["remaining"] <= 60
+
+
+def test_nothing_in_a_name_is_obeyed_by_the_terminal(program: Program, session: fencepost.Session) -> None:
+    with session.lock("a\x1b[31m\nb", note="[bold]:smile:\x9b"):
+        done = program("ls")
+    assert "a\\e[31m\\nb" in done.stdout
+    assert "[bold]:smile:\\u009b" in done.stdout
+    assert "\x1b" not in done.stdout
+
+
+def test_show_tells_all_about_a_name(program: Program, session: fencepost.Session) -> None:
+    evicted = session.lock("a").acquire()
+    session.evict("a")
+    with session.rwlock("a").read() as first, session.rwlock("a").read() as second:
+        thread = wait_for(session, "a")
+        done = program("show", "a")
+        seen = json.loads(program("show", "a", "--json").stdout)
+        first.release()
+        second.release()
+        thread.join()
+    for text in ("'a' is held\n", "waiting, in order\n", "evicted\n", str(first.token), str(second.token)):
+        assert text in done.stdout
+    assert [holder["mode"] for holder in seen["holders"]] == ["shared", "shared"]
+    assert [waiter["note"] for waiter in seen["waiters"]] == ["wants it"]
+    (eviction,) = seen["evictions"]
+    assert 0 <= eviction.pop("ago") < 30
+    assert eviction == {"token": evicted.token, "evicted": "the test", "by": "the test"}
+
+
+def test_show_says_when_a_name_is_free(program: Program) -> None:
+    assert program("show", "a").stdout == "'a' is free\n"
+
+
+def test_evict_takes_the_lock_and_leaves_a_record_of_who_did(program: Program, session: fencepost.Session) -> None:
+    grant = session.lock("a").acquire()
+    done = program("evict", "a", "--yes")
+    assert (done.returncode, done.stdout) == (0, f"took 'a' (token {grant.token}) from the test\n")
+    (record,) = session.look("a").evictions
+    assert (record.token, record.by) == (grant.token, f"{getpass.getuser()}@{socket.gethostname()}")
+
+
+def test_evict_in_json(program: Program, session: fencepost.Session) -> None:
+    grant = session.lock("a", note="x").acquire()
+    done: dict[str, Any] = json.loads(program("evict", "a", "--yes", "--json").stdout)
+    assert done["taken"] == [{"holder": "the test", "token": grant.token, "mode": "exclusive", "note": "x"}]
+    assert (done["name"], done["by"]) == ("a", f"{getpass.getuser()}@{socket.gethostname()}")
+
+
+def test_evict_of_what_nobody_holds_is_1(program: Program) -> None:
+    done = program("evict", "a", "--yes")
+    assert (done.returncode, done.stdout, done.stderr) == (1, "", "fencepost: nobody holds 'a'\n")
+
+
+def test_evict_without_a_terminal_needs_yes(program: Program, session: fencepost.Session) -> None:
+    with session.lock("a"):
+        done = program("evict", "a")
+        assert session.look("a").holders
+    assert done.returncode == 64
+    assert "use --yes" in done.stderr
+
+
+def test_watch_prints_a_line_for_every_change(program: Program, session: fencepost.Session) -> None:
+    grant = session.lock("a").acquire()
+    watching = program.start("watch", "--interval", "0.01")
+    assert says(watching).endswith(f" 'a' held by the test (token {grant.token})")
+    thread = wait_for(session, "a")
+    assert says(watching).endswith(f" 'a' held by the test (token {grant.token}), 1 waiting")
+    session.evict("a")
+    thread.join()
+    eventually(lambda: not session.look("a").holders)
+    while not (line := says(watching)).endswith(" 'a' free"):
+        assert "held by the test" in line
+    watching.send_signal(signal.SIGINT)
+    assert ends(watching) == 130
+
+
+def test_watch_in_json_prints_an_object_for_every_change(program: Program, session: fencepost.Session) -> None:
+    watching = program.start("watch", "a", "--json", "--interval", "0.01")
+    with session.lock("a") as grant, session.lock("b"):
+        seen = json.loads(says(watching))
+        assert set(seen) == {"at", "name", "holders", "waiters", "evictions"}
+        assert [holder["token"] for holder in seen["holders"]] == [grant.token]
+    seen = json.loads(says(watching))
+    assert (seen["name"], seen["holders"], seen["waiters"]) == ("a", [], [])
+
+
+def test_watch_ends_after_as_many_looks_as_asked_for(program: Program, session: fencepost.Session) -> None:
+    with session.lock("a"):
+        for args in (("--once",), ("--count", "3", "--interval", "0.01")):
+            done = program("watch", *args)
+            assert (done.returncode, done.stdout.count("\n")) == (0, 1)
+
+
+def test_watch_outlives_an_engine_that_is_away_for_a_while(
+    program: Program, session: fencepost.Session, gate: Path
+) -> None:
+    with session.lock("a"):
+        watching = program.start("watch", "--interval", "0.01")
+        assert "'a' held" in says(watching)
+        with gate.open() as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            assert complains(watching).startswith("fencepost: no news: ")
+    assert says(watching).endswith("'a' free")
+
+
+def test_an_engine_that_does_not_answer_is_69_in_json_as_well(
+    program: Program, session: fencepost.Session, gate: Path
+) -> None:
+    session.look("a")
+    with gate.open() as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        plain, encoded = program("ls"), program("ls", "--json")
+    assert (plain.returncode, plain.stdout, plain.stderr.count("\n")) == (69, "", 1)
+    assert json.loads(encoded.stderr)["exit"] == encoded.returncode == 69
+    assert "is busy" in json.loads(encoded.stderr)["error"]
+
+
+def test_bad_names_and_engines_are_64_everywhere(program: Program) -> None:
+    for args in (("show", ""), ("evict", "", "--yes"), ("ls", "--url", "x"), ("watch", "--once", "--url", "nope://")):
+        done = program(*args)
+        assert (done.returncode, done.stderr.count("\n")) == (64, 1), args

@@ -1,0 +1,106 @@
+"""`fencepost run` between whoever sends signals and the command; also as PID 1."""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+
+import pytest
+
+import fencepost
+
+from .program import FENCEPOST, SIGNALS, Program, ends, says
+
+# Says what it is sent, and has a child of its own that does too.
+LISTENER = """
+import os, signal, sys
+signals = {1, 2, 3, 10, 12, 15}
+signal.pthread_sigmask(signal.SIG_BLOCK, signals)
+who = "child" if os.fork() else "grandchild"
+os.write(1, b"up" + bytes([10]))
+heard = signal.Signals(signal.sigwait(signals)).name
+os.write(1, f"{who} {heard}".encode() + bytes([10]))
+if who == "child":
+    os.wait()
+    sys.exit(7)
+"""
+# Leaves an orphan that dies, and sees whether anybody buries it.
+UNDERTAKING = """
+import os, sys, time
+reading, writing = os.pipe()
+if os.fork() == 0:
+    if os.fork() == 0:
+        os.setsid()
+        os.write(writing, b"%d" % os.getpid())
+        os._exit(0)
+    os._exit(0)
+os.wait()
+orphan = int(os.read(reading, 20))
+until = time.monotonic() + 10
+while os.path.exists(f"/proc/{orphan}"):
+    if time.monotonic() > until:
+        sys.exit("a zombie is left")
+    time.sleep(0.005)
+print("buried")
+"""
+
+
+@pytest.mark.parametrize("signum", SIGNALS, ids=lambda each: each.name)
+def test_signals_reach_the_whole_group(program: Program, signum: signal.Signals) -> None:
+    running = program.start("run", "a", "--", sys.executable, "-c", LISTENER)
+    assert (says(running), says(running)) == ("up", "up")
+    running.send_signal(signum)
+    assert {says(running), says(running)} == {f"child {signum.name}", f"grandchild {signum.name}"}
+    assert ends(running) == 7
+
+
+def test_the_command_has_a_group_of_its_own(program: Program) -> None:
+    done = program("run", "a", "--", sys.executable, "-c", "import os; print(os.getpgrp() == os.getpid())")
+    assert done.stdout == "True\n"
+
+
+def test_a_signal_that_was_ignored_stays_so(program: Program) -> None:
+    nohup = ("sh", "-c", 'trap "" HUP; exec "$@"', "sh", *FENCEPOST)
+    running = program.start("run", "a", "--", "sh", "-c", "kill -HUP $PPID $$; echo up; read line", command=nohup)
+    assert says(running) == "up"
+    running.communicate("go on\n")
+    assert running.returncode == 0
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere orphans are left to PID 1")
+def test_orphans_are_left_to_us_and_buried(program: Program) -> None:
+    done = program("run", "a", "--", sys.executable, "-c", UNDERTAKING)
+    assert (done.stdout, done.stderr) == ("buried\n", "")
+
+
+def _may_unshare() -> bool:
+    probe = ("unshare", "--pid", "--fork", "--mount-proc", "true")
+    return shutil.which("unshare") is not None and subprocess.run(probe, capture_output=True).returncode == 0
+
+
+AS_PID_1 = ("unshare", "--pid", "--fork", "--mount-proc", "--kill-child", *FENCEPOST)
+needs_namespaces = pytest.mark.skipif(not _may_unshare(), reason="needs the right to make a pid namespace")
+
+
+@needs_namespaces
+def test_as_pid_1_it_buries_orphans(program: Program) -> None:
+    done = program("run", "a", "--", sys.executable, "-c", UNDERTAKING, command=AS_PID_1)
+    assert (done.stdout, done.stderr, done.returncode) == ("buried\n", "", 0)
+
+
+@needs_namespaces
+def test_as_pid_1_it_passes_signals_on_and_frees_the_lock(program: Program, session: fencepost.Session) -> None:
+    # Its parent is outside of the namespace: it looks like 0 from inside.
+    inside = "echo $PPID; trap 'echo bye; exit 7' TERM; echo up; while :; do sleep 0.01; done"
+    running = program.start("run", "a", "--", "sh", "-c", inside, command=AS_PID_1)
+    assert (says(running), says(running)) == ("1", "up")
+    (pid_1,) = _children(running.pid)
+    os.kill(pid_1, signal.SIGTERM)
+    assert running.communicate()[0] == "bye\n"
+    assert (running.returncode, session.look("a").holders) == (7, ())
+
+
+def _children(pid: int) -> list[int]:
+    with open(f"/proc/{pid}/task/{pid}/children") as file:
+        return [int(each) for each in file.read().split()]

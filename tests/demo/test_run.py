@@ -1,0 +1,78 @@
+"""The demo as people run it: real processes, really stopped."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+COMMAND = [sys.executable, "-m", "fencepost.demo"]
+
+
+def children(pid: int) -> list[int]:
+    return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+def is_gone(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return True
+
+
+def is_stopped(pid: int) -> bool:
+    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "T"
+
+
+def until(condition: Callable[[], bool], seconds: float = 20.0) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, f"not within {seconds} s"
+        time.sleep(0.005)
+
+
+def test_a_short_run_loses_without_a_fence_and_nothing_behind_the_full_one() -> None:
+    run = subprocess.run([*COMMAND, "--json", "--seconds", "2.5", "--seed", "7"], capture_output=True, timeout=60)
+    result = json.loads(run.stdout)
+    assert (run.returncode, result["faults"]) == (0, []), run.stderr.decode()
+    bare, _, full = result["rounds"]
+    assert bare["lost"] > 0
+    assert (full["lost"], full["surviving"]) == (0, full["acknowledged"])
+    assert full["refused"] > 0
+    assert result["seed"] == 7
+
+
+@pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_however_it_ends_no_worker_is_left(ending: signal.Signals, tmp_path: Path) -> None:
+    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+    demo = subprocess.Popen(COMMAND, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=environment)
+    workers: list[int] = []
+    try:
+        until(lambda: len(children(demo.pid)) == 5)
+        workers = children(demo.pid)
+        until(lambda: any(is_stopped(worker) for worker in workers))
+        demo.send_signal(ending)
+        _, complaint = demo.communicate(timeout=20)
+        until(lambda: all(is_gone(worker) for worker in workers))
+    finally:
+        if demo.returncode is None:
+            demo.kill()
+            demo.wait()
+        for worker in workers:
+            if not is_gone(worker):
+                os.kill(worker, signal.SIGKILL)
+    assert b"Traceback" not in complaint
+    if ending is not signal.SIGKILL:
+        assert demo.returncode == 130
+        assert list(tmp_path.iterdir()) == []
+
+
+def test_a_round_of_no_length_is_refused() -> None:
+    run = subprocess.run([*COMMAND, "--seconds", "0"], capture_output=True, timeout=60)
+    assert run.returncode == 2
+    assert b"--seconds must be more than 0" in run.stderr

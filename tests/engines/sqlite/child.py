@@ -1,0 +1,45 @@
+"""Another process, for tests: does what its arguments say, tells on standard output, goes on at a line of input.
+
+`own` waits for such a line before it begins, so that many can begin at once.
+
+python child.py hold|wait|own PATH NAME TTL
+"""
+
+import os
+import sys
+
+from fencepost._runtime import threads
+from fencepost.contract.answer import Granted, Queued
+from fencepost.core.claim import Ask, Request
+from fencepost.core.holder import Holder
+from fencepost.core.url import Url
+from fencepost.engines.sqlite import Engine
+from fencepost.errors import FencepostError
+
+
+def main() -> None:
+    what, path, name, ttl = sys.argv[1:]
+    engine = Engine(Url("sqlite", path=path), clock=threads.BootClock(), patience=5.0)
+    holder = Holder(os.urandom(8).hex(), f"child {os.getpid()}")
+    if what == "own":
+        print("ready", flush=True)
+        sys.stdin.readline()
+    try:
+        engine.lease_open(holder, float(ttl))
+        request = Request(holder, 1, (Ask(f"{name}{os.getpid()}" if what == "own" else name),))
+        answer = engine.claim(request, wait=what == "wait")
+        if isinstance(answer, Queued):
+            print("queued", flush=True)
+            while isinstance(answer, Queued):
+                answer = engine.wait(answer, 60.0)
+    except FencepostError as error:
+        print(type(error).__name__, error, flush=True)
+        return
+    print("granted", *answer.tokens if isinstance(answer, Granted) else [answer], flush=True)
+    sys.stdin.readline()
+    engine.lease_close(holder)
+    engine.close()
+
+
+if __name__ == "__main__":
+    main()

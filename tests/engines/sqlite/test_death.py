@@ -1,0 +1,163 @@
+"""Death and sleep of other processes."""
+
+import os
+import signal
+import time
+
+from fencepost.contract.answer import Busy, Gone, Granted, Queued
+from fencepost.core.claim import Ask, Mode
+from fencepost.engines.sqlite.process import Identity, Peer, myself
+
+AT_ONCE = 0.2
+
+
+def test_the_lock_of_a_killed_holder_is_free_at_once_for_who_waits(child, user):
+    holder = child("hold")
+    token = int(holder.hears()[1])
+    one = user()
+    queued = one.queue("it")
+    holder.process.kill()
+    killed_at = time.monotonic()
+    answer = one.engine.wait(queued, 10.0)
+    assert time.monotonic() - killed_at < AT_ONCE
+    assert isinstance(answer, Granted)
+    assert answer.tokens[0] > token
+
+
+def test_the_lock_of_a_killed_holder_is_free_at_once_for_who_comes(child, user):
+    holder = child("hold")
+    token = int(holder.hears()[1])
+    one = user()
+    assert isinstance(one.engine.claim(one.request("it"), wait=False), Busy)
+    holder.end()
+    assert one.token("it") > token
+
+
+def test_a_killed_holder_is_neither_seen_nor_listed(child, user):
+    holder = child("hold")
+    holder.hears()
+    one = user()
+    assert one.engine.names("") == ["it"]
+    holder.end()
+    assert one.engine.look("it").holders == ()
+    assert one.engine.names("") == []
+
+
+def test_a_killed_waiter_is_passed_over_at_once(child, user):
+    one, two = user(), user()
+    claim = one.hold("it")
+    waiter = child("wait")
+    assert waiter.hears() == ["queued"]
+    queued = two.queue("it")
+    waiter.end()
+    one.engine.release(claim)
+    released_at = time.monotonic()
+    assert isinstance(two.engine.wait(queued, 10.0), Granted)
+    assert time.monotonic() - released_at < AT_ONCE
+
+
+def test_a_waiter_killed_with_its_grant_unread_is_passed_over_at_once(child, user):
+    one, two = user(), user()
+    claim = one.hold("it")
+    waiter = child("wait")
+    assert waiter.hears() == ["queued"]
+    queued = two.queue("it")
+    waiter.process.send_signal(signal.SIGSTOP)
+    os.waitid(os.P_PID, waiter.process.pid, os.WSTOPPED)
+    one.engine.release(claim)
+    assert one.engine.look("it").holders[0].claim.holder.label == f"child {waiter.process.pid}"
+    waiter.process.kill()
+    killed_at = time.monotonic()
+    assert isinstance(two.engine.wait(queued, 10.0), Granted)
+    assert time.monotonic() - killed_at < AT_ONCE
+
+
+def test_the_first_in_line_watches_every_holder_of_a_semaphore(child, user, path):
+    permit = Ask("it", Mode.COUNTED, weight=1, limit=2)
+    one, two, three = user(), user(), user()
+    first = one.hold(permit)
+    holder = child("own", name="bystander")
+    assert holder.hears() == ["ready"]
+    holder.go_on()
+    holder.hears()
+    # The child's process becomes the second holder: its lease, with a claim written for it.
+    row = one.engine._queue.rows("standing", one_name(one), 0, 1)[0]
+    number = one.engine._store.mint()
+    values = ("it", 0, number, row.holder, 99, 0, 1, "counted", 1, 2, "", row.since)
+    one.engine._store.execute("INSERT INTO claim VALUES (?,?,?,?,?,?,?,?,?,?,?,?)", values)
+    second = two.queue(permit)
+    third = three.queue(permit)
+    one.engine.release(first)
+    assert isinstance(two.engine.wait(second, 5.0), Granted)
+    holder.process.kill()
+    killed_at = time.monotonic()
+    answer = three.engine.wait(third, 10.0)
+    while isinstance(answer, Queued):
+        answer = three.engine.wait(answer, 10.0)
+    assert time.monotonic() - killed_at < AT_ONCE
+    assert isinstance(answer, Granted)
+
+
+def one_name(user) -> str:
+    (name,) = user.engine.names("bystander")
+    return name
+
+
+def test_a_stopped_holder_keeps_its_lock_until_its_lease_ends_and_no_longer(child, user):
+    holder = child("hold", ttl=0.5)
+    holder.hears()
+    holder.process.send_signal(signal.SIGSTOP)
+    one = user()
+    queued = one.queue("it")
+    left = one.engine.look("it").holders[0].remaining
+    seen_at = time.monotonic()
+    answer = one.engine.wait(queued, 10.0)
+    assert isinstance(answer, Granted)
+    assert left - 0.05 < time.monotonic() - seen_at < left + AT_ONCE
+
+
+def test_a_waiter_whose_lease_ended_before_it_read_its_grant_is_told_gone(user):
+    one, two, three = user(), user(ttl=0.3), user()
+    claim = one.hold("it")
+    queued = two.queue("it")
+    one.engine.release(claim)
+    behind = three.queue("it")
+    assert isinstance(three.engine.wait(behind, 5.0), Granted)
+    assert isinstance(two.engine.wait(queued, 5.0), Gone)
+
+
+def test_a_pid_used_again_is_not_taken_for_the_process_that_had_it():
+    me = myself()
+    assert not Peer(me).is_dead()
+    assert Peer(me._replace(started=me.started - 1)).is_dead()
+
+
+def test_a_holder_whose_pid_was_used_again_is_buried(child, user):
+    holder = child("hold")
+    holder.hears()
+    one = user()
+    one.engine._store.execute("UPDATE holder SET started = started - 1 WHERE pid = ?", (holder.process.pid,))
+    assert one.token("it") > 0
+
+
+def test_a_process_of_another_pid_namespace_is_only_known_by_its_lease(child, user):
+    holder = child("hold", ttl=1.0)
+    holder.hears()
+    one = user()
+    one.engine._store.execute("UPDATE holder SET namespace = 1, started = 1 WHERE pid = ?", (holder.process.pid,))
+    queued = one.queue("it")
+    assert one.engine._queue.peers.peer(Identity(holder.process.pid, 1, 1)) is None
+    assert isinstance(one.engine.wait(queued, 10.0), Granted)
+
+
+def test_descriptors_of_processes_met_are_not_hoarded(user, monkeypatch):
+    one = user()
+    peers = one.engine._queue.peers
+    monkeypatch.setattr("fencepost.engines.sqlite.process.MOST_PEERS", 4)
+    me = peers.me
+    kept = peers.peer(me._replace(started=1))
+    for started in range(2, 10):
+        peers.peer(me._replace(started=started))
+    peers.trim({kept})
+    assert list(peers._peers.values()) == [kept]
+    assert kept.fd >= 0

@@ -1,0 +1,252 @@
+"""The state file and its gate: made, deleted, replaced, damaged, out of reach."""
+
+import os
+import sqlite3
+import stat
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from fencepost._runtime import threads
+from fencepost.contract.answer import Gone, Renewal
+from fencepost.core.url import Url, parse_url
+from fencepost.engines.sqlite import Engine, gate
+from fencepost.errors import FencepostWarning, Refused, Unavailable
+
+PRIVATE_MOUNT = ("unshare", "-rm", "sh", "-c")
+
+
+def test_sixteen_processes_that_come_first_at_once_make_one_file(path, child, user):
+    children = [child("own", f"name {number} ") for number in range(16)]
+    assert [each.hears() for each in children] == [["ready"]] * 16
+    for each in children:
+        each.go_on()
+    tokens = [each.hears() for each in children]
+    assert [word for word, *_ in tokens] == ["granted"] * 16
+    assert len({token for _, token in tokens}) == 16
+    assert len(user().engine.names("name ")) == 16
+
+
+def test_after_the_state_file_was_deleted_the_old_lease_is_gone_and_tokens_go_on(path, user, monkeypatch):
+    old, other = user(), user()
+    before = old.token("it")
+    path.unlink()
+    monkeypatch.setattr(gate, "wall_us", lambda: 1)
+    assert isinstance(old.engine.claim(old.request("it"), wait=True), Gone)
+    assert old.engine.lease_renew(old.holder, 30.0, ()) == Renewal(False)
+    other.renew_holder()
+    assert other.token("it") > before
+
+
+def test_a_state_file_deleted_while_nobody_has_it_open_costs_no_token(path, user, monkeypatch):
+    before = user().token("it")
+    for file in path.parent.glob("locks.db*"):
+        if file.is_file() and "gate" not in file.name:
+            file.unlink()
+    monkeypatch.setattr(gate, "wall_us", lambda: 1)
+    assert user().token("it") > before
+
+
+def test_a_state_file_that_was_replaced_is_set_aside_and_nobody_holds_anything(path, user, tmp_path):
+    elsewhere = user(at=tmp_path / "other" / "locks.db")
+    elsewhere.token("theirs")
+    elsewhere.engine.close()
+    one = user()
+    before = one.token("it")
+    os.replace(tmp_path / "other" / "locks.db", path)
+    with pytest.warns(FencepostWarning, match=r"locks\.db' was replaced.*locks\.db\.replaced-"):
+        assert isinstance(one.engine.claim(one.request("it"), wait=True), Gone)
+    one.renew_holder()
+    assert one.engine.names("") == []
+    assert one.token("it") > before
+
+
+def test_a_gate_that_was_deleted_is_made_anew_for_everybody(path, user, monkeypatch):
+    one, two = user(), user()
+    before = one.hold("it")
+    path.with_name("locks.db-gate").unlink()
+    monkeypatch.setattr(gate, "wall_us", lambda: 1)
+    three = user()
+    seen = [before.token, three.token("a"), two.token("b"), one.token("c"), three.token("d")]
+    assert seen == sorted(set(seen))
+    assert [standing.claim for standing in three.engine.look("it").holders] == [before]
+    # All of them are behind the same gate again.
+    assert one.engine._store.try_enter()
+    assert not two.engine._store.try_enter()
+    assert not three.engine._store.try_enter()
+    one.engine._store.leave()
+
+
+def test_a_gate_that_was_truncated_neither_kills_nor_forgets(path, user, monkeypatch):
+    one = user()
+    before = one.token("it")
+    os.truncate(path.with_name("locks.db-gate"), 0)
+    monkeypatch.setattr(gate, "wall_us", lambda: 1)
+    assert one.token("other") > before
+
+
+def test_tokens_grow_when_the_clock_is_set_back(user, monkeypatch):
+    one = user()
+    before = one.token("it")
+    monkeypatch.setattr(gate, "wall_us", lambda: 1_000_000)
+    assert one.token("other") > before
+    assert user().token("a third") > before
+
+
+def test_a_gate_busy_for_longer_than_the_patience_is_told_with_its_file(path, user):
+    one, two = user(), user(patience=0.05)
+    assert one.engine._store.try_enter()
+    with pytest.raises(Unavailable, match=r"locks\.db' is busy"):
+        two.engine.names("")
+    one.engine._store.leave()
+    assert two.engine.names("") == []
+
+
+@pytest.mark.parametrize("gate_is_lost", [False, True])
+def test_leases_of_another_boot_are_discarded_and_tokens_go_on(path, user, monkeypatch, tmp_path, gate_is_lost):
+    one = user()
+    before = one.token("it")
+    one.engine.close()
+    other_boot = tmp_path / "boot_id"
+    other_boot.write_text("11111111-2222-3333-4444-555555555555\n")
+    monkeypatch.setattr(gate, "BOOT_ID", other_boot)
+    if gate_is_lost:
+        path.with_name("locks.db-gate").unlink()
+    else:
+        monkeypatch.setattr(gate, "wall_us", lambda: 1)
+    two = user()
+    assert two.engine.names("") == []
+    assert two.token("it") > before
+
+
+def test_no_token_is_minted_above_what_a_reboot_would_remember(path, user, monkeypatch):
+    one = user()
+    hours = 3_600_000_000
+    for hour in range(5):
+        now = gate.time.time_ns() // 1000 + hour * hours
+        monkeypatch.setattr(gate, "wall_us", lambda now=now: now)
+        token = one.token(f"hour {hour}")
+        words = memoryview(path.with_name("locks.db-gate").read_bytes()).cast("Q")
+        durable = [words[at] for at in gate.RECORDS if words[at + 1] == gate._digest(words[at])]
+        assert token <= max(durable) <= token + 2 * hours
+
+
+def test_a_file_that_is_no_database_is_set_aside_with_a_warning(path, user):
+    path.parent.mkdir()
+    path.write_bytes(b"this was something else once " * 100)
+    with pytest.warns(FencepostWarning, match=r"locks\.db' was corrupt.*locks\.db\.corrupt-\d{8}T\d{6}"):
+        one = user()
+    (aside,) = path.parent.glob("locks.db.corrupt-*")
+    assert aside.read_bytes().startswith(b"this was something else once")
+    assert one.token("it") > 0
+
+
+def test_damage_under_an_open_engine_ends_its_leases(path, user):
+    one = user()
+    one.token("it")
+    for words in ("wal_checkpoint(TRUNCATE)", "shrink_memory"):
+        one.engine._store.execute(f"PRAGMA {words}").fetchall()
+    with path.open("r+b") as file:
+        file.seek(1024)
+        file.write(b"damage" * 1000)
+    with pytest.warns(FencepostWarning, match="was corrupt"):
+        assert isinstance(one.engine.claim(one.request("other"), wait=True), Gone)
+    one.renew_holder()
+    assert one.engine.names("") == []
+    assert one.token("it") > 0
+
+
+def test_a_database_of_something_else_is_refused_and_left_alone(path, user):
+    path.parent.mkdir()
+    with sqlite3.connect(path) as theirs:
+        theirs.execute("CREATE TABLE customer (name TEXT)")
+    theirs.close()
+    before = path.read_bytes()
+    with pytest.raises(Refused, match="database of something else"):
+        user()
+    assert path.read_bytes() == before
+
+
+def test_a_folder_in_place_of_the_file_is_refused(path, user):
+    path.mkdir(parents=True)
+    with pytest.raises(Refused, match="is not a file"):
+        user()
+
+
+def test_a_file_in_place_of_the_folder_is_refused(path, user):
+    path.parent.write_text("in the way")
+    with pytest.raises(Refused, match="choose another path"):
+        user()
+
+
+def _in_private_mount(child, folder: Path, options: str, before: str = ":"):
+    folder.mkdir()
+    script = f'mount -t tmpfs -o {options} none {folder} && {before} && exec "$@"'
+    return child("hold", prefix=(*PRIVATE_MOUNT, script, "sh"), at=folder / "locks.db")
+
+
+def test_a_read_only_file_system_is_refused_with_what_to_do(child, tmp_path):
+    word, *message = _in_private_mount(child, tmp_path / "mounted", "ro").hears()
+    assert word == "Refused"
+    assert "make its folder writable" in " ".join(message)
+
+
+@pytest.mark.parametrize("room", ["4k", "8k", "16k", "32k", "48k"])
+def test_a_full_disk_is_unavailable_with_what_to_do(child, tmp_path, room):
+    word, *message = _in_private_mount(child, tmp_path / "mounted", f"size={room}").hears()
+    assert word == "Unavailable", message
+    assert "free some space" in " ".join(message)
+
+
+def test_private_mounts_work_here(tmp_path):
+    """What the tests of full and read-only disks rest on."""
+    script = f"mount -t tmpfs none {tmp_path} && touch {tmp_path}/seen && ls {tmp_path}"
+    assert subprocess.check_output([*PRIVATE_MOUNT, script], text=True) == "seen\n"
+    assert not (tmp_path / "seen").exists()
+
+
+def test_nobody_else_can_read_or_write_what_the_engine_makes(path, user):
+    one, two = user(), user()
+    claim = one.hold("it")
+    queued = two.queue("it")
+    modes = {file.name: stat.S_IMODE(file.stat().st_mode) for file in path.parent.iterdir()}
+    assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
+    assert modes.pop("locks.db-mail") == 0o700
+    assert set(modes) == {"locks.db", "locks.db-wal", "locks.db-shm", "locks.db-gate"}
+    assert set(modes.values()) == {0o600}
+    (box,) = path.with_name("locks.db-mail").iterdir()
+    assert stat.S_IMODE(box.stat().st_mode) == 0o600
+    one.engine.release(claim)
+    assert two.engine.wait(queued, 5.0).tokens[0] > claim.token
+
+
+def test_a_path_longer_than_a_socket_address_works(user, tmp_path):
+    far = tmp_path / ("d" * 100) / ("e" * 100) / "locks.db"
+    one, two = user(at=far), user(at=far)
+    claim = one.hold("it")
+    queued = two.queue("it")
+    one.engine.release(claim)
+    assert two.engine.wait(queued, 5.0).tokens[0] > claim.token
+
+
+def _path_of(url: str) -> str:
+    engine = Engine(parse_url(url), clock=threads.BootClock(), patience=1.0)
+    engine.close()
+    return engine._path
+
+
+def test_without_a_path_the_state_is_in_the_users_own_folder(monkeypatch, tmp_path):
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    assert _path_of("sqlite://") == f"{tmp_path}/fencepost/locks.db"
+    monkeypatch.delenv("XDG_STATE_HOME")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert _path_of("sqlite:///") == f"{tmp_path}/.local/state/fencepost/locks.db"
+    assert _path_of("sqlite:///tmp/a%20b.db") == "/tmp/a b.db"
+
+
+def test_a_url_with_a_host_or_an_unknown_option_is_refused_when_the_engine_is_made():
+    with pytest.raises(ValueError, match="three slashes"):
+        Engine(parse_url("sqlite://tmp/locks.db"), clock=threads.BootClock(), patience=1.0)
+    with pytest.raises(ValueError, match="unknown option 'mode'"):
+        Engine(Url("sqlite", path="/x", options={"mode": "ro"}), clock=threads.BootClock(), patience=1.0)

@@ -1,0 +1,47 @@
+"""A forked child must let go of what it inherited, and leave the parent's alone."""
+
+import os
+
+from fencepost.contract.answer import Granted
+
+
+def _in_child(work) -> int:
+    pid = os.fork()
+    if pid == 0:
+        try:
+            work()
+            os._exit(0)
+        except BaseException:
+            os._exit(1)
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+
+
+def test_closing_in_a_child_takes_nothing_from_the_parent(user, path):
+    one, two = user(), user()
+    claim = one.hold("it")
+    queued = two.queue("it")
+    files = sorted(os.listdir(path.parent)), os.listdir(path.with_name("locks.db-mail"))
+    assert _in_child(two.engine.close) == 0
+    assert _in_child(one.engine.close) == 0
+    assert (sorted(os.listdir(path.parent)), os.listdir(path.with_name("locks.db-mail"))) == files
+    one.engine.release(claim)
+    assert isinstance(two.engine.wait(queued, 5.0), Granted)
+
+
+def test_a_gate_shut_at_the_fork_does_not_stay_shut_while_the_child_lives(user):
+    one, two = user(), user()
+    assert one.engine._store.try_enter()
+    ready, done = os.pipe(), os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        os.write(ready[1], b"x")
+        os.read(done[0], 1)
+        os._exit(0)
+    os.read(ready[0], 1)
+    # What the end of the parent would do: its copy of the descriptor is closed without being unlocked.
+    one.engine._store.gate.abandon()
+    assert two.engine.names("") == []
+    os.write(done[1], b"x")
+    os.waitpid(pid, 0)
+    for fd in (*ready, *done):
+        os.close(fd)

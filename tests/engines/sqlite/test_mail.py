@@ -1,0 +1,318 @@
+"""Letters, and what happens when they do not arrive."""
+
+import asyncio
+import os
+import socket
+import threading
+import time
+
+import pytest
+
+from fencepost._runtime import aio
+from fencepost.contract.answer import Gone, Granted, Queued
+from fencepost.core.claim import Ask, Claim, Mode, Request
+from fencepost.core.holder import Holder
+from fencepost.core.url import Url
+from fencepost.engines.sqlite import AsyncEngine, mailbox
+
+
+def test_a_grant_is_told_by_letter_without_looking(user, monkeypatch):
+    one, two = user(), user()
+    claim = one.hold("it")
+    queued = two.queue("it")
+    one.engine.release(claim)
+    monkeypatch.setattr(two.engine, "_transact", lambda *_: pytest.fail("looked"))
+    assert isinstance(two.engine.wait(queued, 5.0), Granted)
+
+
+def test_a_full_mailbox_loses_no_grant(user):
+    one, two = user(), user()
+    claim = one.hold("it")
+    queued = two.queue("it")
+    box = mailbox.Letter(two.engine._mailbox.name, "nobody", 1)
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_NONBLOCK) as sender:
+        address = two.engine._mailbox._prefix + box.mailbox
+        with pytest.raises(BlockingIOError):
+            all(sender.sendto(box.text(), address) for _ in range(1_000_000))
+    one.engine.release(claim)
+    started_at = time.monotonic()
+    assert isinstance(two.engine.wait(queued, 10.0), Granted)
+    assert time.monotonic() - started_at < 5.0
+
+
+def test_a_sender_with_many_unread_letters_elsewhere_still_sends(user):
+    one = user()
+    one.hold("it")
+    sleepers = [user() for _ in range(3)]
+    queued = [each.queue("it") for each in sleepers]
+    letters = [mailbox.Letter(each.engine._mailbox.name, "nobody", 1, tuple([10**18] * 500)) for each in sleepers]
+    assert one.engine._mailbox.send(letters[0])
+    sent = 0
+    while sent < 10_000:
+        before = sent
+        for letter in letters[:2]:
+            try:
+                one.engine._mailbox._socket.sendto(letter.text(), one.engine._mailbox._prefix + letter.mailbox)
+                sent += 1
+            except BlockingIOError:
+                pass
+        if sent == before:
+            break
+    assert one.engine._mailbox.send(letters[2])
+    assert list(sleepers[2].engine._mailbox.drain())
+    assert queued
+
+
+def test_a_mailbox_that_nobody_reads_any_more_passes_the_grant_on(user):
+    one, two, three = user(), user(), user()
+    claim = one.hold("it")
+    two.queue("it")
+    queued = three.queue("it")
+    two.engine._mailbox._socket.close()
+    one.engine.release(claim)
+    assert isinstance(three.engine.wait(queued, 5.0), Granted)
+    assert [standing.claim.holder for standing in one.engine.look("it").holders] == [three.holder]
+
+
+def test_a_mailbox_folder_that_was_deleted_costs_a_lease_and_no_more(user, path):
+    one, two = user(), user()
+    claim = one.hold("it")
+    queued = two.queue("it")
+    folder = path.with_name("locks.db-mail")
+    for box in folder.iterdir():
+        box.unlink()
+    folder.rmdir()
+    one.engine.release(claim)
+    assert isinstance(two.engine.wait(queued, 0.1), Gone)
+    two.renew_holder()
+    claim = one.hold("it")
+    queued = two.queue("it")
+    one.engine.release(claim)
+    assert isinstance(two.engine.wait(queued, 5.0), Granted)
+
+
+def test_boxes_of_the_dead_are_cleared_away(user, child, path):
+    one = user()
+    one.hold("it")
+    waiter = child("wait")
+    waiter.hears()
+    folder = path.with_name("locks.db-mail")
+    assert len(os.listdir(folder)) == 1
+    waiter.end()
+    assert one.engine.look("it").waiters == ()
+    assert os.listdir(folder) == []
+
+
+def test_a_closed_engine_leaves_no_box(user, path):
+    one, two = user(), user()
+    one.hold("it")
+    two.queue("it")
+    two.engine.close()
+    assert os.listdir(path.with_name("locks.db-mail")) == []
+
+
+def test_letters_that_are_none_of_ours_are_ignored(user):
+    one, two = user(), user()
+    claim = one.hold("it")
+    queued = two.queue("it")
+    address = two.engine._mailbox._prefix + two.engine._mailbox.name
+    for rubbish in (b"", b"\xff\xff \xff", b"a b c d", b"x 1 y"):
+        two.engine._mailbox._socket.sendto(rubbish, address)
+    one.engine.release(claim)
+    assert isinstance(two.engine.wait(queued, 5.0), Granted)
+
+
+def test_ten_threads_waiting_in_one_engine_are_served_in_turn(user):
+    one, two = user(), user()
+    claims = [one.hold(f"name {number}") for number in range(10)]
+    queued = [two.queue(f"name {number}") for number in range(10)]
+    answers = {}
+    threads = [
+        threading.Thread(target=lambda n=number: answers.__setitem__(n, two.engine.wait(queued[n], 10.0)))
+        for number in range(10)
+    ]
+    for thread in threads:
+        thread.start()
+    # Backwards, so that the thread that reads the mail is served last.
+    for number in reversed(range(10)):
+        one.engine.release(claims[number])
+        threads[number].join(5.0)
+        assert isinstance(answers[number], Granted)
+    assert not two.engine._queue.places
+
+
+def test_threads_of_one_engine_that_wait_for_one_name_are_served_in_order(user):
+    one, two = user(), user()
+    first = one.hold("it")
+    queued = [two.queue("it") for _ in range(10)]
+    order = []
+
+    def serve(place: Queued) -> None:
+        answer: object = place
+        while isinstance(answer, Queued):
+            answer = two.engine.wait(answer, 10.0)
+        order.append(place.request.serial)
+        (token,) = answer.tokens
+        two.engine.release(Claim(two.holder, place.request.serial, Ask("it"), token))
+
+    threads = [threading.Thread(target=serve, args=(place,)) for place in queued]
+    for thread in threads:
+        thread.start()
+    one.engine.release(first)
+    for thread in threads:
+        thread.join(10.0)
+    assert order == [place.request.serial for place in queued]
+
+
+def test_closing_the_lease_ends_all_of_its_waits(user):
+    one, two = user(), user()
+    answers = []
+    one.hold("a")
+    one.hold("b")
+    queued = [two.queue("a"), two.queue("b")]
+    threads = [
+        threading.Thread(target=lambda each=each: answers.append(two.engine.wait(each, 30.0))) for each in queued
+    ]
+    for thread in threads:
+        thread.start()
+    while len(two.engine._room._present) < 2:
+        pass
+    two.engine.lease_close(two.holder)
+    for thread in threads:
+        thread.join(5.0)
+    assert [type(answer) for answer in answers] == [Gone, Gone]
+
+
+def test_a_withdrawn_request_is_not_granted_by_a_late_letter(user):
+    one, two = user(), user()
+    claim = one.hold("it")
+    queued = two.queue("it")
+    one.engine.release(claim)
+    two.engine.withdraw(queued.request)
+    assert isinstance(two.engine.wait(queued, 0.0), Gone)
+    assert one.engine.look("it").holders == ()
+
+
+def test_whoever_stood_behind_one_who_withdrew_watches_the_next(user, child):
+    holder = child("hold")
+    holder.hears()
+    one, two = user(), user()
+    first, second = one.queue("it"), two.queue("it")
+    assert [claim.holder for claim in second.ahead] == [one.holder]
+    one.engine.withdraw(first.request)
+    news = two.engine.wait(second, 5.0)
+    assert isinstance(news, Queued)
+    assert [claim.holder.label for claim in news.ahead] == [f"child {holder.process.pid}"]
+    holder.process.kill()
+    assert isinstance(two.engine.wait(news, 5.0), Granted)
+
+
+def test_a_grant_whose_letter_was_never_sent_is_found_when_the_waiter_looks(user, monkeypatch):
+    one, two = user(), user()
+    claim = one.hold("it")
+    queued = two.queue("it")
+    monkeypatch.setattr(one.engine, "_post", lambda letters: None)
+    one.engine.release(claim)
+    assert isinstance(two.engine.wait(queued, 0.1), Granted)
+
+
+def test_seventy_readers_are_let_in_together_and_a_writer_behind_them_is_not(user):
+    one, two = user(), user()
+    claim = one.hold("it")
+    readers = [two.queue(Ask("it", Mode.SHARED)) for _ in range(70)]
+    two.queue("it")
+    two.queue(Ask("it", Mode.SHARED))
+    one.engine.release(claim)
+    snapshot = one.engine.look("it")
+    assert [standing.claim.serial for standing in snapshot.holders] == [each.request.serial for each in readers]
+    assert len(snapshot.waiters) == 2
+    assert all(isinstance(two.engine.wait(each, 5.0), Granted) for each in readers)
+
+
+def test_a_request_for_several_names_is_granted_whole_and_not_overtaken(user):
+    one, two, three = user(), user(), user()
+    a, b = one.hold("a"), one.hold("b")
+    both = two.queue("a", "b")
+    behind = three.queue("b")
+    one.engine.release(b)
+    assert isinstance(three.engine.wait(behind, 0.05), Queued)
+    one.engine.release(a)
+    granted = two.engine.wait(both, 5.0)
+    assert isinstance(granted, Granted)
+    assert len(granted.tokens) == 2
+    for ask, token in zip(both.request.asks, granted.tokens, strict=True):
+        assert two.engine.release(Claim(two.holder, both.request.serial, ask, token))
+    answer = three.engine.wait(behind, 5.0)
+    while isinstance(answer, Queued):
+        answer = three.engine.wait(answer, 5.0)
+    assert isinstance(answer, Granted)
+
+
+def test_a_request_that_failed_after_it_was_queued_keeps_one_place(user, monkeypatch):
+    one, two = user(), user()
+    claim = one.hold("it")
+    two.engine.withdraw(two.queue("it").request)
+    request = two.request("it")
+    with monkeypatch.context() as patch:
+        # The name is known as busy by now: the row is written, and reading who is before us fails.
+        patch.setattr(two.engine._queue, "rows", lambda *_: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            two.engine.claim(request, wait=True)
+    two.engine._queue.places.clear()
+    queued = two.engine.claim(request, wait=True)
+    assert isinstance(queued, Queued)
+    assert len(one.engine.look("it").waiters) == 1
+    one.engine.release(claim)
+    assert isinstance(two.engine.wait(queued, 5.0), Granted)
+
+
+def test_an_ask_that_can_never_be_granted_waits_without_turning(user, monkeypatch):
+    one = user()
+    queued = one.queue(Ask("it", Mode.COUNTED, weight=3, limit=2))
+    looks = []
+    settle = one.engine._claims.look_again
+    monkeypatch.setattr(one.engine._claims, "look_again", lambda each: looks.append(each) or settle(each))
+    assert isinstance(one.engine.wait(queued, 0.05), Queued)
+    assert len(looks) == 1
+
+
+async def test_when_the_task_that_reads_is_cancelled_another_reads_on(user, path):
+    one = user()
+    claim = one.hold("it")
+    other = one.hold("other")
+    engine = AsyncEngine(Url("sqlite", path=str(path)), clock=aio.BootClock(), patience=5.0)
+    holder = Holder("asynchronous", "tasks")
+    await engine.lease_open(holder, 30.0)
+    queued = [
+        await engine.claim(Request(holder, serial, (Ask(name),)), wait=True)
+        for serial, name in enumerate(("other", "it", "it"), 1)
+    ]
+    tasks = [asyncio.create_task(engine.wait(each, 30.0)) for each in queued]
+    for _ in range(3):
+        await asyncio.sleep(0)
+    assert len(engine._room._present) == 3
+    assert not engine._room._role
+    tasks[0].cancel()
+    await asyncio.wait(tasks[:1])
+    await engine.withdraw(queued[0].request)
+    one.engine.release(claim)
+    granted = await asyncio.wait_for(tasks[1], 5.0)
+    assert isinstance(granted, Granted)
+    await engine.lease_close(holder)
+    assert isinstance(await asyncio.wait_for(tasks[2], 5.0), Gone)
+    assert one.engine.release(other)
+    await engine.close()
+
+
+async def test_a_busy_gate_does_not_block_the_event_loop(user, path):
+    one = user()
+    engine = AsyncEngine(Url("sqlite", path=str(path)), clock=aio.BootClock(), patience=5.0)
+    await engine.lease_open(Holder("asynchronous", "tasks"), 30.0)
+    assert one.engine._store.try_enter()
+    task = asyncio.create_task(engine.names(""))
+    for _ in range(100):
+        await asyncio.sleep(0)
+    assert not task.done()
+    one.engine._store.leave()
+    assert await asyncio.wait_for(task, 5.0) == []
+    await engine.close()

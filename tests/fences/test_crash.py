@@ -1,0 +1,13 @@
+"""A holder killed at any instant leaves nothing half done, and lets no older token in."""
+
+from pathlib import Path
+
+from .crash import crash_everywhere
+from .process import started
+
+
+def test_a_holder_killed_at_any_instant_leaves_content_and_mark_in_step(shared: str, tmp_path: Path) -> None:
+    with started(crash_everywhere, shared, tmp_path) as (_, pipe):
+        instants, wrong = pipe.recv()
+    assert wrong == []
+    assert instants > 20

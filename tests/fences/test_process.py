@@ -1,0 +1,83 @@
+"""Fences between real processes: racing, killed, stopped and resumed."""
+
+import signal
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from fencepost.errors import Stale
+
+from .place import NAME, PLACES, Place
+from .process import SPAWN, resume, started, stop
+from .worker import add_words, read_and_write_when_told, write_in_guard_and_wait
+
+
+@pytest.fixture
+def place(shared: str, tmp_path: Path) -> Iterator[Place]:
+    place = PLACES[shared](tmp_path)
+    yield place
+    place.close()
+
+
+def test_racing_processes_lose_nothing_that_was_acknowledged(shared: str, tmp_path: Path, place: Place) -> None:
+    workers, rounds = 4, 25
+    last, start = SPAWN.Value("q", 0), SPAWN.Barrier(workers)
+    with ExitStack() as stack:
+        pipes = [
+            stack.enter_context(started(add_words, shared, tmp_path, worker, rounds, last, start))[1]
+            for worker in range(workers)
+        ]
+        results = [pipe.recv() for pipe in pipes]
+    acknowledged = {word for words, _ in results for word in words}
+    refused = sum(refusals for _, refusals in results)
+    assert acknowledged
+    assert set(place.look()) == acknowledged
+    assert len(place.look()) == len(acknowledged) == workers * rounds - refused
+    assert place.open().fence.highest(NAME) == workers * rounds
+
+
+def test_a_holder_killed_inside_its_guard_leaves_nothing_written_and_nobody_waiting(
+    shared: str, tmp_path: Path, place: Place
+) -> None:
+    place.open().add(1, "before")
+    with started(write_in_guard_and_wait, shared, tmp_path, 2) as (process, pipe):
+        assert pipe.recv() == "inside"
+        process.kill()
+        process.join()
+        assert process.exitcode == -signal.SIGKILL
+    assert place.look() == ["before"]
+    place.open().add(3, "after")
+    assert place.look() == ["before", "after"]
+
+
+def test_a_holder_stopped_and_resumed_after_a_newer_one_claimed_is_refused(
+    shared: str, tmp_path: Path, place: Place
+) -> None:
+    with started(read_and_write_when_told, shared, tmp_path, 1) as (process, pipe):
+        assert pipe.recv() == "read"
+        stop(process)
+        pipe.send("go on")
+        newer = place.open()
+        with newer.fence.guard(NAME, 2) as guarded:
+            seen = newer.read(guarded)
+        resume(process)
+        refusal = pipe.recv()
+        with newer.fence.guard(NAME, 2) as guarded:
+            newer.write(guarded, [*seen, "newer"])
+    assert isinstance(refusal, Stale)
+    assert (refusal.name, refusal.token, refusal.highest) == (NAME, 1, 2)
+    assert place.look() == ["newer"]
+
+
+def test_a_holder_stopped_and_resumed_with_nobody_newer_writes_as_if_nothing_was(
+    shared: str, tmp_path: Path, place: Place
+) -> None:
+    with started(read_and_write_when_told, shared, tmp_path, 1) as (process, pipe):
+        assert pipe.recv() == "read"
+        stop(process)
+        pipe.send("go on")
+        resume(process)
+        assert pipe.recv() == "written"
+    assert place.look() == ["late"]
