@@ -24,6 +24,7 @@ demo: $(READY)
 	@$(BIN)/python -m fencepost.demo
 
 test: $(READY)
+	@sh tools/servers.sh
 	$(BIN)/python -m pytest -n $(JOBS) $(ARGS)
 
 check: $(READY)

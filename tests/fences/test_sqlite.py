@@ -236,6 +236,17 @@ def test_rolling_back_the_users_transaction_takes_the_mark_with_the_writes(place
     assert mark(place) == 5
 
 
+def test_a_claim_that_was_rolled_back_does_not_come_back_with_a_later_guard(place: SqlitePlace) -> None:
+    connection = place.connect()
+    insert(connection, 1)
+    fence = SqliteFence(connection)
+    fence.claim("a", 5)
+    connection.rollback()
+    with interrupted(fence.guard("b", 7)):
+        pass
+    assert (mark(place, "a"), mark(place, "b")) == (0, 7)
+
+
 def test_a_raising_block_in_an_open_transaction_undoes_only_its_own_writes(place: SqlitePlace) -> None:
     connection = place.connect()
     insert(connection, 1)

@@ -1,6 +1,7 @@
 """What the asynchronous sources run on: asyncio."""
 
 import asyncio
+import socket
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, Protocol, TypeAlias, TypeVar
 
@@ -164,6 +165,19 @@ async def readable(fd: int, timeout: float | None) -> bool:
         return False
     finally:
         loop.remove_reader(fd)
+
+
+async def receive(source: socket.socket, most: int, timeout: float) -> bytes | None:
+    """The next datagram, or None if there is none within `timeout` seconds. One waiter per socket."""
+    try:
+        return source.recv(most, socket.MSG_DONTWAIT)
+    except BlockingIOError:
+        if not await readable(source.fileno(), timeout):
+            return None
+    try:
+        return source.recv(most, socket.MSG_DONTWAIT)
+    except BlockingIOError:
+        return None
 
 
 def current_flow() -> object:

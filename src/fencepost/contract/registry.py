@@ -28,6 +28,7 @@ class Entry(NamedTuple):
 BUILT_IN = {
     "memory": Entry("fencepost.engines.memory"),
     "sqlite": Entry("fencepost.engines.sqlite"),
+    "redis": Entry("fencepost.engines.redis"),
 }
 
 

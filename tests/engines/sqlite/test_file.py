@@ -120,6 +120,18 @@ def test_leases_of_another_boot_are_discarded_and_tokens_go_on(path, user, monke
     assert two.token("it") > before
 
 
+def test_a_state_file_torn_by_a_power_cut_is_discarded_without_being_opened(path, user, monkeypatch, tmp_path):
+    one = user()
+    before = one.token("it")
+    one.engine.close()
+    path.write_bytes(b"torn" * 1000)
+    other_boot = tmp_path / "boot_id"
+    other_boot.write_text("11111111-2222-3333-4444-555555555555\n")
+    monkeypatch.setattr(gate, "BOOT_ID", other_boot)
+    assert user().token("it") > before
+    assert not list(path.parent.glob("*corrupt*"))
+
+
 def test_no_token_is_minted_above_what_a_reboot_would_remember(path, user, monkeypatch):
     one = user()
     hours = 3_600_000_000
@@ -195,6 +207,14 @@ def test_a_read_only_file_system_is_refused_with_what_to_do(child, tmp_path):
 @pytest.mark.parametrize("room", ["4k", "8k", "16k", "32k", "48k"])
 def test_a_full_disk_is_unavailable_with_what_to_do(child, tmp_path, room):
     word, *message = _in_private_mount(child, tmp_path / "mounted", f"size={room}").hears()
+    assert word == "Unavailable", message
+    assert "free some space" in " ".join(message)
+
+
+def test_a_disk_without_room_for_the_gate_does_not_kill(child, tmp_path):
+    folder = tmp_path / "mounted"
+    fill = f"head -c 4096 /dev/zero > {folder}/fill"
+    word, *message = _in_private_mount(child, folder, "size=4k", before=fill).hears()
     assert word == "Unavailable", message
     assert "free some space" in " ".join(message)
 

@@ -28,6 +28,19 @@ def test_closing_in_a_child_takes_nothing_from_the_parent(user, path):
     assert isinstance(two.engine.wait(queued, 5.0), Granted)
 
 
+def test_the_connection_of_the_parent_is_not_closed_in_a_child(user):
+    one = user()
+    connection = one.engine._store._connection
+
+    def close_and_look() -> None:
+        one.engine.close()
+        # Raises if it was closed.
+        assert connection.total_changes > 0
+
+    assert _in_child(close_and_look) == 0
+    assert one.token("it") > 0
+
+
 def test_a_gate_shut_at_the_fork_does_not_stay_shut_while_the_child_lives(user):
     one, two = user(), user()
     assert one.engine._store.try_enter()
@@ -40,8 +53,10 @@ def test_a_gate_shut_at_the_fork_does_not_stay_shut_while_the_child_lives(user):
     os.read(ready[0], 1)
     # What the end of the parent would do: its copy of the descriptor is closed without being unlocked.
     one.engine._store.gate.abandon()
-    assert two.engine.names("") == []
-    os.write(done[1], b"x")
-    os.waitpid(pid, 0)
-    for fd in (*ready, *done):
-        os.close(fd)
+    try:
+        assert two.engine.names("") == []
+    finally:
+        os.write(done[1], b"x")
+        os.waitpid(pid, 0)
+        for fd in (*ready, *done):
+            os.close(fd)

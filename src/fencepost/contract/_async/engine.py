@@ -62,4 +62,4 @@ class AsyncEngine(Protocol):
         """Take the name from whoever holds it, and keep a bounded record of that. The claims taken away."""
 
     async def close(self) -> None:
-        """Let go of connections and files. Never raises."""
+        """Let go of connections and files. Never raises; closing twice is fine."""

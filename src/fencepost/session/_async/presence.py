@@ -125,10 +125,13 @@ class AsyncPresence:
 
     async def close(self) -> None:
         """Give back everything this session holds and leave all queues. Closing twice is fine."""
-        if self._closed or fork.generation() != self._generation:
-            return
-        self._closed = True
+        if fork.generation() == self._generation:
+            self._closed = True
+            await runtime.shielded(self._close())
+
+    async def _close(self) -> bool:
         async with self._opening:
             if self._keeper is not None:
                 await self._keeper.close()
             await self.engine.close()
+        return True

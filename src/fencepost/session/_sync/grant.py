@@ -25,7 +25,7 @@ class Grant:
     the process may stop for a minute. Only a fence at the resource closes that gap.
     """
 
-    __slots__ = ("_depth", "_end", "_interrupts", "_keeper", "_lost", "claim", "granted_at", "token")
+    __slots__ = ("__weakref__", "_depth", "_end", "_interrupts", "_keeper", "_lost", "claim", "granted_at", "token")
 
     def __init__(self, keeper: "Keeper", claim: Claim, token: int, granted_at: float) -> None:
         self._keeper = keeper

@@ -78,7 +78,7 @@ class Keeper:
 
     def close(self) -> None:
         """Give back everything, in one call. If the engine does not answer, the lease runs out by itself."""
-        if self._closed or fork.generation() != self._generation:
+        if fork.generation() != self._generation:
             return
         self._closed = True
         if self._finish("the session was closed"):
@@ -188,6 +188,8 @@ class Keeper:
             self.announce(event.Jeopardy(holder=self.holder.label, reason=reason, remaining=self.remaining()))
 
     def _renewed(self, sent_at: float, renewal: Renewal) -> None:
+        if self._end is not None:
+            return
         if not renewal.alive:
             self.lose("the engine no longer has its lease")
             return

@@ -125,10 +125,13 @@ class Presence:
 
     def close(self) -> None:
         """Give back everything this session holds and leave all queues. Closing twice is fine."""
-        if self._closed or fork.generation() != self._generation:
-            return
-        self._closed = True
+        if fork.generation() == self._generation:
+            self._closed = True
+            runtime.shielded(self._close())
+
+    def _close(self) -> bool:
         with self._opening:
             if self._keeper is not None:
                 self._keeper.close()
             self.engine.close()
+        return True

@@ -1,0 +1,185 @@
+# Written by hand; the blocking twin under _sync is generated from it.
+"""The embedded engine: a SQLite file, a gate before it, and letters between those who wait.
+
+What holds: every grant has a token above all earlier ones, also after a crash, a reboot, a clock set back
+or the loss of the state file. The lock of a killed process is free at once, that of a stopped one at the
+end of its lease. Waiters are served in order of arrival and told their grant by whoever frees the name.
+
+Limits: one host, one user, a local file system. A process stopped in the few microseconds that it spends
+inside the gate holds up all others for as long as it is stopped: they get `Unavailable` after their patience.
+Processes in other pid namespaces (containers) that share the file are known dead only when their lease ends.
+"""
+
+import os
+import random
+import sqlite3
+from collections.abc import Callable, Collection, Sequence
+from typing import ClassVar, TypeVar
+
+from fencepost._runtime import aio as runtime
+from fencepost._runtime.fork import generation
+from fencepost.contract.answer import Busy, Gone, Granted, Queued, Renewal, Snapshot
+from fencepost.core.backoff import backoff
+from fencepost.core.claim import Claim, Request
+from fencepost.core.holder import Holder
+from fencepost.core.traits import Traits
+from fencepost.core.url import Url
+from fencepost.engines.sqlite._async.room import AsyncRoom
+from fencepost.engines.sqlite.claim import Claims
+from fencepost.engines.sqlite.lease import Leases
+from fencepost.engines.sqlite.location import locate
+from fencepost.engines.sqlite.mailbox import Letter, Mailbox
+from fencepost.engines.sqlite.place import Place
+from fencepost.engines.sqlite.process import Peers
+from fencepost.engines.sqlite.queue import Queue
+from fencepost.engines.sqlite.settlement import gone
+from fencepost.engines.sqlite.sight import Sight
+from fencepost.engines.sqlite.store import Store
+from fencepost.engines.sqlite.trouble import explain
+from fencepost.errors import Unavailable
+
+T = TypeVar("T")
+SPINS = 20
+
+
+class AsyncSqliteEngine:
+    traits: ClassVar[Traits] = Traits(
+        scope="host", fencing="strict", survives="restart", order="arrival", death="at once", ttl_floor=0.05
+    )
+
+    def __init__(self, url: Url, *, clock: runtime.Clock, patience: float) -> None:
+        self._path = locate(url)
+        self._clock = clock
+        self._patience = patience
+        self._generation = generation()
+        self._mutex = runtime.Mutex()
+        self._store = Store(self._path)
+        self._mailbox = Mailbox(self._store.mail)
+        self._queue = Queue(self._store, self._mailbox, Peers(), clock.now)
+        self._claims = Claims(self._queue)
+        self._leases = Leases(self._queue)
+        self._sight = Sight(self._queue, self._leases)
+        self._room = AsyncRoom(self._mailbox, self._queue.places, clock)
+        self._lease_ends: dict[str, float] = {}
+
+    async def lease_open(self, holder: Holder, ttl: float) -> None:
+        sent_at = self._clock.now()
+        await self._transact(self._leases.open, holder, ttl)
+        self._lease_ends[holder.id] = sent_at + ttl
+
+    async def lease_renew(self, holder: Holder, ttl: float, claims: Collection[Claim]) -> Renewal:
+        sent_at = self._clock.now()
+        renewal = await self._transact(self._leases.renew, holder, ttl, claims)
+        if renewal.alive:
+            self._lease_ends[holder.id] = sent_at + ttl
+        return renewal
+
+    async def lease_close(self, holder: Holder) -> None:
+        self._lease_ends.pop(holder.id, None)
+        try:
+            await self._transact(self._leases.close, holder)
+        finally:
+            self._room.wake_reader()
+
+    async def claim(self, request: Request, *, wait: bool) -> Granted | Queued | Busy | Gone:
+        return await self._transact(self._claims.claim, request, wait)
+
+    async def release(self, claim: Claim) -> bool:
+        return await self._transact(self._claims.release, claim)
+
+    async def withdraw(self, request: Request) -> None:
+        await self._transact(self._claims.withdraw, request)
+
+    async def look(self, name: str) -> Snapshot:
+        snapshot: Snapshot = await self._transact(self._queue.atomically, self._sight.look, name)
+        return snapshot
+
+    async def names(self, prefix: str) -> Sequence[str]:
+        return await self._transact(self._queue.atomically, self._sight.names, prefix)
+
+    async def evict(self, name: str, by: str) -> tuple[Claim, ...]:
+        return await self._transact(self._queue.atomically, self._sight.evict, name, by)
+
+    async def wait(self, queued: Queued, timeout: float) -> Granted | Queued | Gone:
+        request, ahead, place = queued
+        assert isinstance(place, Place)
+        now = self._clock.now
+        until = now() + timeout
+        while True:
+            await self._room.wait(place, min(until, place.until))
+            if place.over is not None:
+                return Gone(place.over)
+            if place.tokens and now() < self._lease_ends.get(request.holder.id, 0.0):
+                self._queue.places.pop((request.holder.id, request.serial), None)
+                return Granted(place.tokens)
+            answer = await self._transact(self._claims.look_again, request)
+            if not isinstance(answer, Queued):
+                return gone(request) if isinstance(answer, Busy) else answer
+            place = answer.place
+            if now() >= until or (ahead and answer.ahead != ahead):
+                return answer
+            ahead = answer.ahead
+
+    async def close(self) -> None:
+        for place in list(self._queue.places.values()):
+            place.stir(over="the session was closed")
+        self._queue.places.clear()
+        if self._generation != generation():
+            self._store.abandon()
+            self._mailbox.abandon()
+        else:
+            self._room.wake_reader()
+            try:
+                if self._store.is_open:
+                    await self._transact(self._store.close)
+            except Exception:
+                # SQLite has locks of its own: without the gate this is slower, not wrong.
+                self._store.close()
+            self._mailbox.close()
+        self._room.close()
+        self._queue.peers.close()
+        self._store.close_gate()
+
+    async def _transact(self, work: Callable[..., T], *args: object) -> T:
+        """Do `work` alone on this host, then send what it has to say to others."""
+        store, queue = self._store, self._queue
+        try:
+            await self._mutex.acquire()
+            try:
+                if not store.try_enter():
+                    await self._enter_later()
+                try:
+                    result = store.run(work, *args)
+                finally:
+                    letters, queue.letters = queue.letters, ()
+                    store.leave()
+            finally:
+                self._mutex.release()
+        except (sqlite3.Error, OSError) as error:
+            raise explain(error, self._path) from error
+        if letters:
+            await self._post(letters)
+        return result
+
+    async def _enter_later(self) -> None:
+        """Transactions take microseconds: spin first, then nap ever longer."""
+        for _ in range(SPINS):
+            os.sched_yield()
+            if self._store.try_enter():
+                return
+        until = self._clock.now() + self._patience
+        attempt = 0
+        while not self._store.try_enter():
+            if self._clock.now() >= until:
+                raise Unavailable(
+                    f"lock state '{self._path}' is busy: another process has been inside its gate for "
+                    f"{self._patience:g} s, or many were in turn"
+                )
+            await runtime.sleep(backoff(attempt, random.random(), first=0.00005, most=0.002))
+            attempt += 1
+
+    async def _post(self, letters: Sequence[Letter]) -> None:
+        """Send letters. Where nobody is at the address any more the grant goes to the next."""
+        dead = {letter.holder for letter in letters if not self._mailbox.send(letter)}
+        if dead:
+            await self._transact(self._queue.atomically, self._queue.bury, dead)

@@ -1,0 +1,139 @@
+# Written by hand; the blocking twin under _sync is generated from it.
+"""The waiting room of one engine: many wait, one reads the mailbox for all.
+
+Whoever comes first reads; the others wait for their bell. The reader delivers what it finds, and when it
+leaves, for whatever reason, rings for another to take the role. No thread or task of our own is needed.
+"""
+
+import select
+from collections import deque
+
+from fencepost._runtime import aio as runtime
+from fencepost._runtime.clock import LONGEST_NAP
+from fencepost.engines.sqlite import mailbox
+from fencepost.engines.sqlite.place import Key, Place
+from fencepost.engines.sqlite.process import Peer
+
+
+class AsyncRoom:
+    def __init__(self, box: mailbox.Mailbox, places: dict[Key, Place], clock: runtime.Clock) -> None:
+        self._box = box
+        self._places = places
+        self._clock = clock
+        self._present: deque[Place] = deque()
+        # Whoever takes the one thing in it reads: taking it is atomic in threads as well.
+        self._role = deque([True])
+        self._watched: dict[int, Peer] = {}
+        self._epoll = select.epoll()
+        self._address = ""
+        self._closed = False
+
+    async def wait(self, place: Place, until: float) -> None:
+        """Return when the place has stirred, or at `until`."""
+        self._watch(place)
+        self._present.append(place)
+        try:
+            while not place.stirred and (left := until - self._clock.now()) > 0:
+                if self._take_role():
+                    try:
+                        await self._read(place, until)
+                    finally:
+                        self._role.append(True)
+                    continue
+                place.bell = runtime.Event()
+                if not place.stirred and not self._role:
+                    await place.bell.wait(min(left, LONGEST_NAP))
+        finally:
+            self._present.remove(place)
+            if self._role:
+                self._ring()
+
+    def wake_reader(self) -> None:
+        """What was said by bell does not reach whoever waits for mail."""
+        if self._box.name:
+            self._box.send(mailbox.Letter(self._box.name, "", 0))
+
+    def close(self) -> None:
+        self._closed = True
+        self._epoll.close()
+        self._watched.clear()
+
+    def _take_role(self) -> bool:
+        try:
+            return self._role.pop()
+        except IndexError:
+            return False
+
+    def _ring(self) -> None:
+        try:
+            self._present[0].ring()
+        except IndexError:
+            pass
+
+    def _watch(self, place: Place) -> None:
+        if self._address != self._box.name:
+            self._register(self._box.fileno())
+            self._address = self._box.name
+        for peer in place.watching:
+            if self._watched.get(peer.fd) is not peer and peer.fd >= 0:
+                self._watched[peer.fd] = peer
+                self._register(peer.fd)
+
+    def _register(self, fd: int) -> None:
+        try:
+            self._epoll.register(fd, select.EPOLLIN)
+        except FileExistsError:
+            pass
+
+    async def _read(self, place: Place, until: float) -> None:
+        try:
+            await self._read_until(place, until)
+        except (OSError, ValueError):
+            # The mailbox was closed under us, and every place stirred.
+            if not self._closed:
+                raise
+
+    async def _read_until(self, place: Place, until: float) -> None:
+        self._deliver()
+        while not place.stirred and (left := min(until - self._clock.now(), LONGEST_NAP)) > 0:
+            if self._watched:
+                await self._read_and_watch(left)
+            else:
+                letter = await runtime.receive(self._box.inbox, mailbox.LONGEST, left)
+                if letter is not None:
+                    self._hand_out(letter)
+
+    async def _read_and_watch(self, left: float) -> None:
+        if await runtime.readable(self._epoll.fileno(), left) and not self._deliver():
+            for fd, _ in self._epoll.poll(0):
+                if fd in self._watched:
+                    self._died(fd)
+
+    def _deliver(self) -> bool:
+        """Whether there was mail."""
+        found = False
+        for letter in self._box.drain():
+            found = True
+            self._hand_out(letter)
+        return found
+
+    def _hand_out(self, letter: bytes | None) -> None:
+        if letter is None:
+            for place in list(self._places.values()):
+                place.stir()
+            return
+        key, tokens = mailbox.read(letter)
+        addressee = self._places.get(key)
+        if addressee is not None:
+            addressee.stir(tokens=tokens)
+
+    def _died(self, fd: int) -> None:
+        try:
+            self._epoll.unregister(fd)
+        except OSError:
+            # Closed meanwhile, which takes it out as well.
+            pass
+        peer = self._watched.pop(fd, None)
+        for place in list(self._places.values()):
+            if peer in place.watching:
+                place.stir()

@@ -1,0 +1,113 @@
+"""Claiming and giving back: the short ways. Everything here happens inside the gate.
+
+A name that nobody has is claimed and released in one statement each, and so is a busy one: to stand in
+line, and to hand over to the first in line. Whatever is not so simple goes to `Settlement`.
+"""
+
+from fencepost.contract.answer import Busy, Gone, Granted, Queued
+from fencepost.core.claim import Claim, Mode, Request
+from fencepost.engines.sqlite.mailbox import Letter
+from fencepost.engines.sqlite.place import Place
+from fencepost.engines.sqlite.queue import Queue
+from fencepost.engines.sqlite.settlement import Settlement
+from fencepost.engines.sqlite.sql import STATEMENTS
+
+GRANT = STATEMENTS["grant"]
+JOIN = STATEMENTS["join"]
+RELEASE = STATEMENTS["release"]
+HAND_OVER = STATEMENTS["hand_over"]
+LET_GO = STATEMENTS["let_go"]
+MOST_BUSY = 1000
+# Who stands in line looks whom to watch only after this long: where locks change hands quickly, its turn comes first.
+LOOK_AFTER = 0.05
+
+
+class Claims:
+    """All claims of one engine."""
+
+    def __init__(self, queue: Queue) -> None:
+        self._queue = queue
+        self._settlement = Settlement(queue)
+        self._store = queue.store
+        self._now = queue.now
+        # Names that were seen with a queue lately. A wrong guess costs time only.
+        self._busy: set[str] = set()
+        # Requests of which we do not know what became of them: they may stand in line unknown to us.
+        self._unsure: set[Request] = set()
+
+    def claim(self, request: Request, wait: bool) -> Granted | Queued | Busy | Gone:
+        if self._unsure and request in self._unsure:
+            answer = self._queue.atomically(self._settlement.recall, request, wait)
+            self._unsure.discard(request)
+            return answer
+        try:
+            return self._claim(request, wait)
+        except BaseException:
+            self._unsure.add(request)
+            raise
+
+    def _claim(self, request: Request, wait: bool) -> Granted | Queued | Busy | Gone:
+        holder, serial, asks = request
+        if len(asks) == 1:
+            name, mode, weight, limit, note = asks[0]
+            if weight <= limit:
+                store = self._store
+                token = store.mint()
+                row = (name, token, holder.id, serial, mode._value_, weight, limit, note, self._now())
+                if wait and mode is Mode.EXCLUSIVE and name in self._busy:
+                    place = self._join(request, token, row)
+                    if place is not None:
+                        return Queued(request, (), place)
+                    self._busy.discard(name)
+                if store.execute(GRANT, row).rowcount == 1:
+                    return Granted((token,))
+                self._note_busy(name)
+        return self._queue.atomically(self._settlement.settle, request, wait)
+
+    def release(self, claim: Claim) -> bool:
+        holder, _, ask, token = claim
+        name = ask.name
+        now = self._now()
+        execute = self._store.execute
+        if name in self._busy:
+            number = self._store.mint()
+            for heir, serial, mailbox in execute(HAND_OVER, (name, number, now, token, holder.id)).fetchall():
+                self._queue.letters = (Letter(mailbox, heir, serial, (number,)),)
+                return True
+            self._busy.discard(name)
+        if execute(RELEASE, (name, token, holder.id, now)).rowcount == 1:
+            return True
+        self._note_busy(name)
+        return self._queue.atomically(self._let_go, holder.id, name, token)
+
+    def withdraw(self, request: Request) -> None:
+        self._unsure.discard(request)
+        place = self._queue.places.pop((request.holder.id, request.serial), None)
+        if place is not None:
+            place.stir(over="the request was withdrawn")
+        self._queue.atomically(self._settlement.remove, request)
+
+    def look_again(self, request: Request) -> Granted | Queued | Busy | Gone:
+        return self._queue.atomically(self._settlement.settle, request, True)
+
+    def _join(self, request: Request, number: int, row: tuple[object, ...]) -> Place | None:
+        """A place in the queue of a name that was busy a moment ago; None if it is not that simple."""
+        queue = self._queue
+        key = (request.holder.id, request.serial)
+        if key in queue.places or self._store.execute(JOIN, (*row, queue.mailbox.name)).rowcount != 1:
+            return None
+        place = queue.places[key] = Place((number,))
+        place.until = self._now() + LOOK_AFTER
+        return place
+
+    def _let_go(self, holder: str, name: str, token: int | None) -> bool:
+        if self._store.execute(LET_GO, (name, token, holder, self._now())).rowcount != 1:
+            self._settlement.clear_up(holder, name)
+            return False
+        self._queue.promote((name,))
+        return True
+
+    def _note_busy(self, name: str) -> None:
+        if len(self._busy) >= MOST_BUSY:
+            self._busy.clear()
+        self._busy.add(name)

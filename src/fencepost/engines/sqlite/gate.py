@@ -1,0 +1,164 @@
+"""The gate: one process at a time, and the counter that every token and ticket comes from.
+
+Every transaction runs inside an exclusive `flock` on this file, so SQLite never sees two connections at
+work: it need not poll when busy, and the defect of its write-ahead log that needs a racing writer (before
+3.51.3) can not occur.
+
+The counter outlives the state file. It is a word in this file's memory map, so a killed process loses
+nothing. For the loss of the host's memory there is the *ceiling*, on disk before any token above the last
+one is minted, and about an hour ahead: after a reboot counting goes on from there.
+"""
+
+import fcntl
+import mmap
+import os
+import time
+import zlib
+from pathlib import Path
+
+from fencepost.core.token import next_token
+from fencepost.engines.sqlite.inheritance import let_go_after_fork
+
+SIZE = 4096
+MAGIC = int.from_bytes(b"fencepst")
+AHEAD_US = 3_600_000_000
+KIND, BOOT, LAST, CEILING, DEVICE, INODE = range(6)
+# Two records of the ceiling, (number, digest) each, written in turn: one of them is always whole.
+RECORDS = (8, 16)
+BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
+_SHUT = fcntl.LOCK_EX | fcntl.LOCK_NB
+_OPEN = fcntl.LOCK_UN
+
+
+def wall_us() -> int:
+    return time.time_ns() // 1000
+
+
+def boot_id() -> str:
+    """This boot of the host; the same in all of its containers."""
+    return BOOT_ID.read_text().strip()
+
+
+def _digest(number: int) -> int:
+    return zlib.crc32(b"ceiling %d" % number) | 1 << 32
+
+
+class Gate:
+    """`fresh` is true after an entry that found no memory of the counter in the file."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self.fresh = False
+        self.rebooted = False
+        self._boot = int(boot_id().replace("-", "")[:16], 16)
+        self._fd = -1
+        self._words: memoryview | None = None
+        self._last = 0
+        let_go_after_fork(self)
+
+    def try_enter(self) -> bool:
+        """Shut the gate behind us, or say that somebody is inside."""
+        try:
+            fcntl.flock(self._fd, _SHUT)
+        except BlockingIOError:
+            return False
+        except (OSError, ValueError):
+            if self._fd >= 0:
+                raise
+            self._open()
+            return self.try_enter()
+        try:
+            status = os.fstat(self._fd)
+            if status.st_nlink and status.st_size == SIZE and self._words is not None:
+                return True
+            if status.st_nlink:
+                self._prepare()
+                return True
+        except BaseException:
+            self.leave()
+            raise
+        # Deleted under us: whoever comes now locks the new file, and so must we.
+        self.close()
+        return self.try_enter()
+
+    def leave(self) -> None:
+        fcntl.flock(self._fd, _OPEN)
+
+    def mint(self) -> int:
+        """The next number, above all that were ever minted. Only inside the gate."""
+        words = self._words
+        assert words is not None
+        number = next_token(words[LAST], wall_us())
+        if number > words[CEILING]:
+            self._reserve(number + AHEAD_US)
+        words[LAST] = number
+        return number
+
+    def at_least(self, number: int) -> None:
+        """Never mint `number` or less again."""
+        words = self._words
+        assert words is not None
+        if number > words[CEILING]:
+            self._reserve(number + AHEAD_US)
+        words[LAST] = max(words[LAST], number)
+
+    @property
+    def ceiling(self) -> int:
+        assert self._words is not None
+        return int(self._words[CEILING])
+
+    @property
+    def state_file(self) -> tuple[int, int]:
+        """Device and inode of the state file that belongs to this gate; zeros if none is known."""
+        assert self._words is not None
+        return self._words[DEVICE], self._words[INODE]
+
+    @state_file.setter
+    def state_file(self, identity: tuple[int, int]) -> None:
+        assert self._words is not None
+        self._words[DEVICE], self._words[INODE] = identity
+
+    def close(self) -> None:
+        if self._words is not None:
+            self._last = max(self._last, self._words[LAST])
+        self.abandon()
+
+    def abandon(self) -> None:
+        fd, self._fd, self._words = self._fd, -1, None
+        if fd >= 0:
+            os.close(fd)
+
+    def _open(self) -> None:
+        self._fd = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+
+    def _prepare(self) -> None:
+        # Real blocks, never a hole: writing through the map to a full disk would kill the process.
+        os.posix_fallocate(self._fd, 0, SIZE)
+        os.ftruncate(self._fd, SIZE)
+        self._words = words = memoryview(mmap.mmap(self._fd, SIZE)).cast("Q")
+        known = words[KIND] == MAGIC
+        durable = max(words[at] if words[at + 1] == _digest(words[at]) else 0 for at in RECORDS)
+        self.rebooted = known and words[BOOT] != self._boot
+        self.fresh = not known
+        if known and not self.rebooted:
+            return
+        last = max(durable, self._last)
+        words[DEVICE] = words[INODE] = words[CEILING] = 0
+        words[LAST] = last
+        self._reserve(next_token(last, wall_us()) + AHEAD_US)
+        words[BOOT] = self._boot
+        words[KIND] = MAGIC
+        os.fsync(self._fd)
+        folder = os.open(os.path.dirname(self.path), os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+
+    def _reserve(self, ceiling: int) -> None:
+        words = self._words
+        assert words is not None
+        at = min(RECORDS, key=words.__getitem__)
+        words[at], words[at + 1] = ceiling, _digest(ceiling)
+        os.fsync(self._fd)
+        words[CEILING] = ceiling

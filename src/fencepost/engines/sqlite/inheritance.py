@@ -1,0 +1,30 @@
+"""What a forked child must let go of at once.
+
+A lock on a file belongs to the open file, which parent and child share: a parent killed inside the gate
+would leave it shut for as long as the child lives. The child closes its copies and touches nothing else.
+"""
+
+import os
+from typing import Protocol
+from weakref import WeakSet
+
+
+class Inherited(Protocol):
+    def abandon(self) -> None:
+        """Close descriptors only: neither unlock, unlink nor delete anything of the parent's."""
+
+
+_open: "WeakSet[Inherited]" = WeakSet()
+
+
+def let_go_after_fork(thing: Inherited) -> None:
+    _open.add(thing)
+
+
+def _forked() -> None:
+    for thing in list(_open):
+        thing.abandon()
+    _open.clear()
+
+
+os.register_at_fork(after_in_child=_forked)

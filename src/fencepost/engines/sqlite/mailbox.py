@@ -1,0 +1,186 @@
+"""Letters between engines: datagrams, so that a waiter is told its grant without looking.
+
+A letter is `holder serial token,token`; without tokens it means: look again. A full box loses letters, but
+then its owner finds it full, and looks for all that it waits for.
+"""
+
+import errno
+import os
+import secrets
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from fencepost.engines.sqlite.inheritance import let_go_after_fork
+from fencepost.engines.sqlite.location import make_folder
+
+LONGEST = 4096
+MOST_ADDRESSES = 64
+NOBODY = (errno.ECONNREFUSED, errno.ENOENT)
+
+
+class Letter(NamedTuple):
+    mailbox: str
+    holder: str
+    serial: int
+    tokens: tuple[int, ...] = ()
+
+    def text(self) -> bytes:
+        return f"{self.holder} {self.serial} {','.join(map(str, self.tokens))}".encode()
+
+
+def read(text: bytes) -> tuple[tuple[str, int], tuple[int, ...]]:
+    """The request a letter is about, and its tokens. Nobody, if it is none of ours."""
+    try:
+        holder, serial, tokens = text.decode().rsplit(" ", 2)
+        return (holder, int(serial)), tuple(int(token) for token in tokens.split(",") if token)
+    except ValueError:
+        return ("", 0), ()
+
+
+def room() -> int:
+    """How many letters a new box holds at least before it is full."""
+    try:
+        return int(Path("/proc/sys/net/unix/max_dgram_qlen").read_text())
+    except (OSError, ValueError):
+        return 1
+
+
+class Mailbox:
+    """Sends from the start; receives once it is opened."""
+
+    def __init__(self, folder: str) -> None:
+        self.folder = folder
+        self.name = ""
+        self._directory = -1
+        self._room = 1
+        self._made: socket.socket | None = None
+        self._prefix = ""
+        # Sockets connected to those we wrote to lately: finding a box by its path takes longer than the letter.
+        self._known: dict[str, socket.socket] = {}
+        let_go_after_fork(self)
+
+    @property
+    def inbox(self) -> socket.socket:
+        made = self._made
+        if made is None:
+            made = self._made = _socket()
+        return made
+
+    def fileno(self) -> int:
+        return self.inbox.fileno()
+
+    def open(self) -> None:
+        """Make the box. The way through /proc keeps the address short, however long the path."""
+        self._reach(again=True)
+        self._room = room()
+        name = secrets.token_hex(8)
+        self.inbox.bind(self._prefix + name)
+        self.name = name
+        os.chmod(self._prefix + name, 0o600)
+
+    def is_there(self) -> bool:
+        return bool(self.name) and os.path.exists(self._prefix + self.name)
+
+    def send(self, letter: Letter) -> bool:
+        """False if there is nobody at that address any more."""
+        text = letter.text()
+        known = self._known.get(letter.mailbox)
+        try:
+            if known is not None:
+                known.send(text, socket.MSG_DONTWAIT)
+                return True
+        except OSError:
+            # Gone, or full: the slow way tells which.
+            del self._known[letter.mailbox]
+            known.close()
+        try:
+            try:
+                self._introduce(letter.mailbox).send(text, socket.MSG_DONTWAIT)
+            except FileNotFoundError:
+                # Is the box gone, or has the folder been made anew?
+                self._reach(again=True)
+                self._introduce(letter.mailbox).send(text, socket.MSG_DONTWAIT)
+        except OSError as error:
+            return error.errno not in NOBODY
+        return True
+
+    def _introduce(self, name: str) -> socket.socket:
+        self._reach()
+        if len(self._known) >= MOST_ADDRESSES:
+            self._forget()
+        made = _socket()
+        try:
+            made.connect(self._prefix + name)
+        except BaseException:
+            made.close()
+            raise
+        self._known[name] = made
+        return made
+
+    def _forget(self) -> None:
+        known, self._known = self._known, {}
+        for each in known.values():
+            each.close()
+
+    def drain(self) -> Iterator[bytes | None]:
+        """All letters in the box; then None if it was full, and others may have been lost."""
+        count = 0
+        receive = self.inbox.recv
+        while True:
+            try:
+                letter = receive(LONGEST, socket.MSG_DONTWAIT)
+            except OSError:
+                break
+            count += 1
+            yield letter if len(letter) < LONGEST else None
+        if count >= self._room:
+            yield None
+
+    def unlink(self, name: str) -> None:
+        try:
+            self._reach()
+            os.unlink(name, dir_fd=self._directory)
+        except OSError:
+            pass
+
+    def names(self) -> list[str]:
+        """Every box there is."""
+        try:
+            return os.listdir(self.folder)
+        except FileNotFoundError:
+            return []
+
+    def move_out(self) -> None:
+        """Give up a box that somebody deleted; `open` makes another."""
+        self.name = ""
+        made, self._made = self._made, None
+        if made is not None:
+            made.close()
+
+    def close(self) -> None:
+        if self.name:
+            self.unlink(self.name)
+        self.abandon()
+
+    def abandon(self) -> None:
+        self.move_out()
+        self._forget()
+        directory, self._directory = self._directory, -1
+        if directory >= 0:
+            os.close(directory)
+
+    def _reach(self, *, again: bool = False) -> None:
+        if self._directory < 0 or again:
+            if self._directory >= 0:
+                os.close(self._directory)
+                self._directory = -1
+            make_folder(self.folder)
+            self._directory = os.open(self.folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+            self._prefix = f"/proc/self/fd/{self._directory}/"
+
+
+def _socket() -> socket.socket:
+    # Blocking, so that a thread sleeps in the very call that brings the letter.
+    return socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC)

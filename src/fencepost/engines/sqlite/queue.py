@@ -1,0 +1,159 @@
+"""Who is next: burying the dead and granting to the waiting. Everything here happens inside a transaction.
+
+What must be said to others afterwards is collected in `letters`, and sent once the gate is open again.
+"""
+
+from collections.abc import Callable, Collection, Iterable, Sequence
+from typing import Any, TypeVar
+
+from fencepost.core.claim import admitted
+from fencepost.engines.sqlite.mailbox import Letter, Mailbox
+from fencepost.engines.sqlite.place import Key, Place
+from fencepost.engines.sqlite.process import Peers
+from fencepost.engines.sqlite.row import Row, requests
+from fencepost.engines.sqlite.sql import STATEMENTS
+from fencepost.engines.sqlite.store import Store
+
+T = TypeVar("T")
+EVERYONE = -1
+# Nobody overtakes, so behind the first who is refused nobody need be asked: usually two rows are enough.
+WINDOWS = (2, 64)
+
+
+class Queue:
+    def __init__(
+        self,
+        store: Store,
+        mailbox: Mailbox,
+        peers: Peers,
+        now: Callable[[], float],
+    ) -> None:
+        self.store = store
+        self.mailbox = mailbox
+        self.peers = peers
+        self.now = now
+        self.places: dict[Key, Place] = {}
+        self.letters: Sequence[Letter] = ()
+
+    def rows(self, statement: str, *args: object) -> list[Row]:
+        return [Row._make(row) for row in self.store.execute(STATEMENTS[statement], args)]
+
+    def change(self, statement: str, *args: object) -> int:
+        return self.store.execute(STATEMENTS[statement], args).rowcount
+
+    def atomically(self, work: Callable[..., T], *args: Any) -> T:
+        self.letters = ()
+        self.store.execute("BEGIN IMMEDIATE")
+        result = work(*args)
+        self.store.execute("COMMIT")
+        return result
+
+    def is_alive(self, holder: str) -> bool:
+        return bool(self.store.execute(STATEMENTS["alive"], (holder, self.now())).fetchall())
+
+    def is_dead(self, row: Row) -> bool:
+        return row.expires_at <= self.now() or self.peers.is_dead(row.process)
+
+    def bury(self, holders: Collection[str], freed: Iterable[str] = ()) -> None:
+        """Remove all that these holders have, and grant it to whoever is next."""
+        names = set(freed)
+        gaps: list[Row] = []
+        for holder in holders:
+            for row in self.rows("belongings", holder):
+                names.add(row.name)
+                if row.waiting:
+                    gaps.append(row)
+                if (place := self.places.pop(row.key, None)) is not None:
+                    place.stir(over="the lease ended")
+            self.change("bury_claims", holder)
+            for (box,) in self.store.execute(STATEMENTS["bury_holder"], (holder,)).fetchall():
+                self._clear_away(box)
+        for row in gaps:
+            self.close_gap(row)
+        self.promote(names)
+
+    def close_gap(self, gone: Row) -> None:
+        """Whoever stood behind `gone` must watch somebody else now."""
+        for row in self.rows("after", gone.name, gone.number):
+            self.tell(row)
+
+    def promote(self, freed: Iterable[str]) -> None:
+        """Grant what can be granted now that the names in `freed` have changed."""
+        tangled = {name for name in freed if not self._promote_one(name)}
+        if tangled:
+            self._promote_tangled(tangled)
+
+    def _promote_one(self, name: str) -> bool:
+        """For one name that all its waiters ask for alone. False if one of them asks for others as well."""
+        for window in WINDOWS:
+            while True:
+                waiting = self.rows("standing", name, 1, window)
+                if not waiting:
+                    return True
+                if any(row.parts > 1 for row in waiting):
+                    return False
+                if self._bury_expired(waiting, (name,)):
+                    return True
+                holding = {name: [row.ask() for row in self.rows("standing", name, 0, EVERYONE)]}
+                found = requests(waiting)
+                granted = [found[request] for request in admitted(holding, found, (name,))]
+                for rows in granted:
+                    self._grant(rows)
+                if len(granted) < len(waiting):
+                    # The next in line watches the one before it; a single new holder is just that one.
+                    if not len(holding[name]) == len(granted) == 1:
+                        self.tell(waiting[len(granted)])
+                    return True
+                if len(waiting) < window:
+                    return True
+                if window != WINDOWS[-1]:
+                    break
+        return True
+
+    def _promote_tangled(self, freed: set[str]) -> None:
+        """For names that some ask for together with others."""
+        names = set(freed)
+        for name in freed:
+            for row in self.rows("standing", name, 1, EVERYONE):
+                if row.parts > 1:
+                    names.update(part.name for part in self.rows("request", row.holder, row.serial))
+        waiting = [row for name in names for row in self.rows("standing", name, 1, EVERYONE)]
+        if self._bury_expired(waiting, freed):
+            return
+        holding = {name: [row.ask() for row in self.rows("standing", name, 0, EVERYONE)] for name in names}
+        found = requests(waiting)
+        granted = list(admitted(holding, found, freed))
+        for request in granted:
+            self._grant(found.pop(request))
+        told: set[str] = set()
+        for rows in found.values():
+            for row in rows:
+                if row.name not in told:
+                    told.add(row.name)
+                    self.tell(row)
+
+    def _bury_expired(self, waiting: list[Row], freed: Iterable[str]) -> bool:
+        now = self.now()
+        dead = {row.holder for row in waiting if row.expires_at <= now}
+        if dead:
+            self.bury(dead, freed)
+        return bool(dead)
+
+    def _grant(self, rows: list[Row]) -> None:
+        tokens = tuple(self.store.mint() for _ in rows)
+        for row, token in zip(rows, tokens, strict=True):
+            self.change("promote", row.name, row.number, token, self.now())
+        self.tell(rows[0], tokens)
+
+    def tell(self, row: Row, tokens: tuple[int, ...] = ()) -> None:
+        if row.mailbox is not None:
+            self.write(Letter(row.mailbox, row.holder, row.serial, tokens))
+
+    def write(self, letter: Letter) -> None:
+        self.letters = (*self.letters, letter)
+
+    def _clear_away(self, box: str | None) -> None:
+        """An engine keeps its box from lease to lease, so the box of the one may be in use by the next."""
+        if box in (None, self.mailbox.name) or self.store.execute(STATEMENTS["addressed"], (box,)).fetchall():
+            return
+        self.mailbox.unlink(box)

@@ -1,0 +1,59 @@
+"""A claim as the state file has it, with its holder beside."""
+
+from typing import NamedTuple
+
+from fencepost.core.claim import Ask, Claim, Mode, Request
+from fencepost.core.holder import Holder
+from fencepost.engines.sqlite.process import Identity
+
+MODES = {mode.value: mode for mode in Mode}
+
+
+class Row(NamedTuple):
+    name: str
+    waiting: int
+    number: int
+    holder: str
+    serial: int
+    part: int
+    parts: int
+    mode: str
+    weight: int
+    most: int
+    note: str
+    since: float
+    label: str
+    expires_at: float
+    pid: int
+    started: int
+    namespace: int
+    mailbox: str | None
+
+    @property
+    def key(self) -> tuple[str, int]:
+        return self.holder, self.serial
+
+    @property
+    def process(self) -> Identity:
+        return Identity(self.pid, self.started, self.namespace)
+
+    def ask(self) -> Ask:
+        return Ask(self.name, MODES[self.mode], self.weight, self.most, self.note)
+
+    def claim(self) -> Claim:
+        token = None if self.waiting else self.number
+        return Claim(Holder(self.holder, self.label), self.serial, self.ask(), token)
+
+
+def requests(rows: list[Row]) -> dict[Request, list[Row]]:
+    """The requests that the rows are parts of, in order of arrival."""
+    groups: dict[tuple[str, int], list[Row]] = {}
+    for row in sorted(rows, key=lambda row: row.number):
+        groups.setdefault(row.key, []).append(row)
+    found = {}
+    for parts in groups.values():
+        parts.sort(key=lambda row: row.part)
+        first = parts[0]
+        asks = tuple(row.ask() for row in parts)
+        found[Request(Holder(first.holder, first.label), first.serial, asks)] = parts
+    return found

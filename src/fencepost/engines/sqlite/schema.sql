@@ -1,0 +1,53 @@
+-- One row per lease. `expires_at` is on the host's clock that counts from boot; the process is known by
+-- more than its pid, because pids are used again.
+CREATE TABLE holder (
+    id         TEXT PRIMARY KEY,
+    label      TEXT NOT NULL,
+    ttl        REAL NOT NULL,
+    expires_at REAL NOT NULL,
+    pid        INTEGER NOT NULL,
+    started    INTEGER NOT NULL,
+    namespace  INTEGER NOT NULL,
+    mailbox    TEXT,
+    evicted    INTEGER NOT NULL DEFAULT 0
+) WITHOUT ROWID;
+
+-- One row per ask. Holders have `waiting` 0 and their token as `number`; the waiting have 1 and the ticket
+-- of their arrival. One B-tree and no other index: every page that changes costs a write in each commit.
+CREATE TABLE claim (
+    name    TEXT NOT NULL,
+    waiting INTEGER NOT NULL,
+    number  INTEGER NOT NULL,
+    holder  TEXT NOT NULL,
+    serial  INTEGER NOT NULL,
+    part    INTEGER NOT NULL,
+    parts   INTEGER NOT NULL,
+    mode    TEXT NOT NULL,
+    weight  INTEGER NOT NULL,
+    most    INTEGER NOT NULL,
+    note    TEXT NOT NULL,
+    since   REAL NOT NULL,
+    PRIMARY KEY (name, waiting, number)
+) WITHOUT ROWID;
+
+-- A grant of the whole name ends whatever was held of it: handing over is one statement, and so one commit.
+CREATE TRIGGER succession AFTER UPDATE OF waiting ON claim WHEN NEW.mode = 'exclusive'
+BEGIN
+    DELETE FROM claim WHERE name = NEW.name AND waiting = 0 AND number < NEW.number;
+END;
+
+CREATE TABLE eviction (
+    id      INTEGER PRIMARY KEY,
+    name    TEXT NOT NULL,
+    token   INTEGER NOT NULL,
+    evicted TEXT NOT NULL,
+    by      TEXT NOT NULL,
+    at      REAL NOT NULL
+);
+
+-- What must be known about the file itself: the boot its leases belong to, and a number above all tokens
+-- (the gate file has both as well; this copy serves when that one is deleted).
+CREATE TABLE life (
+    boot    TEXT NOT NULL,
+    ceiling INTEGER NOT NULL
+);

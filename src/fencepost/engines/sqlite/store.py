@@ -1,0 +1,198 @@
+"""The state file: opened, made, and replaced where it can not be trusted. All of it happens inside the gate."""
+
+import os
+import sqlite3
+import stat
+import time
+import warnings
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from fencepost.engines.sqlite.gate import Gate, boot_id
+from fencepost.engines.sqlite.location import make_folder
+from fencepost.engines.sqlite.sql import SCHEMA, STATEMENTS
+from fencepost.engines.sqlite.trouble import is_damage
+from fencepost.errors import FencepostWarning, Refused
+
+T = TypeVar("T")
+APPLICATION = 0x66656E63
+VERSION = 1
+# Only for strangers who open the file past the gate.
+BUSY = 0.1
+BESIDE = ("", "-wal", "-shm")
+
+
+class Store:
+    """One connection to one state file, and the gate before it."""
+
+    gate: Gate
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self.mail = path + "-mail"
+        self._identity: tuple[int, int] | None = None
+        self._connection: sqlite3.Connection | None = None
+        self.execute: Callable[..., sqlite3.Cursor] = _not_open
+        # The gate's own, so that the busiest calls go straight to it.
+        self.try_enter: Callable[[], bool] = self._enter_first
+        self.leave: Callable[[], None] = _not_open
+        self.mint: Callable[[], int] = _not_open
+
+    def run(self, work: Callable[..., T], *args: Any) -> T:
+        """`work` on the file at the path. What a damaged one knew is gone, so the answer of a new one is definite."""
+        try:
+            try:
+                status = os.stat(self.path)
+            except FileNotFoundError:
+                self._open()
+            else:
+                if (status.st_dev, status.st_ino) != self._identity or self.gate.fresh:
+                    self._open()
+            return work(*args)
+        except sqlite3.Error as error:
+            self.roll_back()
+            if not is_damage(error):
+                raise
+            self._set_aside("corrupt")
+            self._open()
+            return work(*args)
+        except BaseException:
+            self.roll_back()
+            raise
+
+    @property
+    def is_open(self) -> bool:
+        return self._connection is not None
+
+    def roll_back(self) -> None:
+        connection = self._connection
+        if connection is not None and connection.in_transaction:
+            try:
+                connection.rollback()
+            except sqlite3.Error:
+                self.close()
+
+    def close_gate(self) -> None:
+        if self.try_enter != self._enter_first:
+            self.gate.close()
+
+    def close(self) -> None:
+        connection, self._connection, self._identity = self._connection, None, None
+        self.execute = _not_open
+        if connection is not None:
+            connection.close()
+
+    def abandon(self) -> None:
+        """In a forked child: the connection is the parent's, and must not be closed, not even when collected."""
+        if self._connection is not None:
+            import ctypes
+
+            ctypes.pythonapi.Py_IncRef(ctypes.py_object(self._connection))
+        self._connection, self._identity, self.execute = None, None, _not_open
+
+    def _enter_first(self) -> bool:
+        make_folder(os.path.dirname(self.path))
+        gate = Gate(self.path + "-gate")
+        try:
+            entered = gate.try_enter()
+        except BaseException:
+            gate.abandon()
+            raise
+        self.gate, self.try_enter, self.leave, self.mint = gate, gate.try_enter, gate.leave, gate.mint
+        return entered
+
+    def _open(self) -> None:
+        self.close()
+        gate = self.gate
+        if gate.rebooted:
+            # Leases died with the boot, and what was not yet on disk then may be torn.
+            self._discard()
+            gate.rebooted = False
+        status = self._status()
+        if status is not None and gate.state_file not in ((0, 0), (status.st_dev, status.st_ino)):
+            self._set_aside("replaced")
+            status = None
+        if status is None:
+            self._discard()
+            os.close(os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+        try:
+            self._connect()
+        except sqlite3.Error as error:
+            self.close()
+            if not is_damage(error):
+                raise
+            self._set_aside("corrupt")
+            self._open()
+
+    def _connect(self) -> None:
+        gate = self.gate
+        connection = sqlite3.connect(
+            self.path, timeout=BUSY, isolation_level=None, check_same_thread=False, cached_statements=64
+        )
+        self._connection, execute = connection, connection.execute
+        execute("PRAGMA page_size = 1024")
+        execute("PRAGMA synchronous = OFF")
+        ((application,),) = execute("PRAGMA application_id")
+        ((version,),) = execute("PRAGMA user_version")
+        if application == 0 and not execute("SELECT 1 FROM sqlite_schema").fetchall():
+            self._make(connection)
+        elif application != APPLICATION:
+            raise Refused(f"'{self.path}' is a database of something else: choose another path for lock state")
+        elif version != VERSION:
+            raise Refused(f"lock state '{self.path}' has format {version}, and this release knows {VERSION}")
+        elif execute("SELECT boot FROM life").fetchall() != [(boot_id(),)]:
+            self.close()
+            self._discard()
+            self._open()
+            return
+        self.execute = execute
+        ((highest,),) = execute(STATEMENTS["highest"])
+        if gate.fresh:
+            gate.at_least(highest)
+            gate.fresh = False
+        status = os.stat(self.path)
+        self._identity = gate.state_file = (status.st_dev, status.st_ino)
+
+    def _make(self, connection: sqlite3.Connection) -> None:
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.executescript(
+            f"BEGIN; {SCHEMA} PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {VERSION};"
+            f"INSERT INTO life VALUES ('{boot_id()}', {self.gate.ceiling}); COMMIT;"
+        )
+
+    def _status(self) -> os.stat_result | None:
+        try:
+            status = os.stat(self.path)
+        except FileNotFoundError:
+            return None
+        if not stat.S_ISREG(status.st_mode):
+            raise Refused(f"lock state '{self.path}' is not a file: choose another path")
+        return status
+
+    def _discard(self) -> None:
+        for ending in BESIDE:
+            _try(os.unlink, self.path + ending)
+
+    def _set_aside(self, why: str) -> None:
+        self.close()
+        moment = time.time_ns()
+        stamp = time.strftime("%Y%m%dT%H%M%S", time.gmtime(moment / 1e9))
+        aside = f"{self.path}.{why}-{stamp}.{moment // 1000 % 1_000_000:06}Z"
+        for ending in BESIDE:
+            _try(os.rename, self.path + ending, aside + ending)
+        warnings.warn(
+            f"lock state '{self.path}' was {why}: all leases are gone, and the file is now '{aside}'",
+            FencepostWarning,
+            stacklevel=2,
+        )
+
+
+def _try(act: Callable[..., None], *paths: str) -> None:
+    try:
+        act(*paths)
+    except FileNotFoundError:
+        pass
+
+
+def _not_open(*_: Any) -> Any:
+    raise sqlite3.ProgrammingError("the state file is not open")

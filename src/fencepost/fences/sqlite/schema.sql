@@ -1,0 +1,4 @@
+CREATE TABLE IF NOT EXISTS main.fencepost_fence (
+    name TEXT PRIMARY KEY NOT NULL,
+    token INTEGER NOT NULL
+) WITHOUT ROWID

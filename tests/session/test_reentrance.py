@@ -1,0 +1,24 @@
+"""What a reentrant lock leaves behind: nothing."""
+
+import gc
+
+import fencepost
+
+
+def test_flows_and_names_long_gone_take_no_room() -> None:
+    with fencepost.connect("memory://") as session:
+        for number in range(100):
+            with session.lock(f"name {number}", reentrant=True):
+                pass
+        gc.collect()
+        assert len(session.reentrance._grants) == 0
+
+
+def test_an_entered_lock_is_given_back_by_its_last_release() -> None:
+    with fencepost.connect("memory://") as session:
+        lock = session.lock("a", reentrant=True)
+        outer, inner = lock.acquire(), lock.acquire()
+        outer.release()
+        assert inner.held
+        inner.release()
+        assert session.look("a").holders == ()

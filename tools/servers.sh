@@ -1,0 +1,19 @@
+#!/bin/sh
+# Installs the servers that the tests start themselves, from Debian packages, where that is possible.
+# Elsewhere the tests that need a missing one are skipped, loudly and counted; in CI they fail.
+set -eu
+
+missing=""
+need() { command -v "$1" >/dev/null || missing="$missing $2"; }
+need redis-server redis-server
+need redis-sentinel redis-sentinel
+
+[ -z "$missing" ] && exit 0
+if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
+    echo "installing$missing (once)" >&2
+    apt-get update -qq
+    # The tests start servers of their own: none needs to run as a service.
+    RUNLEVEL=1 DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $missing >/dev/null
+else
+    echo "not installed, and their tests will be skipped: apt-get install$missing" >&2
+fi
