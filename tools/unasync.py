@@ -28,7 +28,7 @@ WORDS = [
     (r"\baclosing\b", "closing"),
     (r"\bASYNC = True\b", "ASYNC = False"),
     (r"\bFLAVOUR = \"async\"", 'FLAVOUR = "sync"'),
-    (r"\bAsync(?=[A-Z])", ""),
+    (r"(?<![A-Za-z])Async(?=[A-Z])", ""),
 ]
 RULES = [(re.compile(pattern), replacement) for pattern, replacement in WORDS]
 

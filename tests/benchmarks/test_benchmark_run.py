@@ -20,7 +20,7 @@ def test_a_quick_run_reports_every_experiment_with_its_targets(tmp_path: Path) -
     assert figures["seed"] == 1
     assert all(figures[letter]["targets"] for letter in "abcd")
     assert figures["d"]["figures"]["upkeep"]["lost"] == 0
-    for said in ("sqlite: ", "python: ", "cpus: ", "a. uncontended", "b. 8 contending", "c. waking", "d. scaling"):
+    for said in ("sqlite: ", "python: ", "cpus: ", "a. uncontended", "b. 3 contending", "c. waking", "d. scaling"):
         assert said in run.stdout
 
 

@@ -134,7 +134,8 @@ class Store:
         execute("PRAGMA synchronous = OFF")
         ((application,),) = execute("PRAGMA application_id")
         ((version,),) = execute("PRAGMA user_version")
-        if application == 0 and not execute("SELECT 1 FROM sqlite_schema").fetchall():
+        made = application == 0 and not execute("SELECT 1 FROM sqlite_schema").fetchall()
+        if made:
             self._make(connection)
         elif application != APPLICATION:
             raise Refused(f"'{self.path}' is a database of something else: choose another path for lock state")
@@ -146,10 +147,11 @@ class Store:
             self._open()
             return
         self.execute = execute
-        ((highest,),) = execute(STATEMENTS["highest"])
-        if gate.fresh:
+        if gate.fresh and not made:
+            # The gate file was deleted, and with it the counter: this file has a number above all its tokens.
+            ((highest,),) = execute(STATEMENTS["highest"])
             gate.at_least(highest)
-            gate.fresh = False
+        gate.fresh = False
         status = os.stat(self.path)
         self._identity = gate.state_file = (status.st_dev, status.st_ino)
 

@@ -38,7 +38,7 @@ class Lock:
         self._asks = (ask,)
         self._timeout = check_timeout(timeout)
         self._reentrant = reentrant
-        self._blocks: dict[object, list[_AsyncBlock]] = {}
+        self._blocks: dict[object, list[_Block]] = {}
 
     @property
     def name(self) -> str:
@@ -75,7 +75,7 @@ class Lock:
         taken: list[Grant] = []
         try:
             self._take(self._timeout, taken)
-            block = _AsyncBlock(taken[0])
+            block = _Block(taken[0])
             self._blocks.setdefault(runtime.current_flow(), []).append(block)
             block.arm()
             return block.grant
@@ -126,7 +126,7 @@ class Lock:
                 del self._blocks[flow]
 
 
-class _AsyncBlock:
+class _Block:
     """The body of a `with`, which the loss of its grant ends."""
 
     __slots__ = ("_interrupt", "grant")

@@ -1,0 +1,1 @@
+"""How fast fencepost is, beside the limit and beside its peers, in one interleaved run."""

@@ -1,0 +1,69 @@
+"""a. One process, nobody else: what an acquire and a release cost."""
+
+import random
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from benchmarks import contestants
+from benchmarks.contestants import BareSqlite, FencepostSqlite, FileLock
+from benchmarks.machine import pinned, without_collection
+from benchmarks.quantile import median, spread
+from benchmarks.report import Section, Target
+
+
+@dataclass(slots=True)
+class Times:
+    """All samples of one contestant in µs, and the median of each round: what ratios are made of."""
+
+    samples: list[float] = field(default_factory=list)
+    rounds: list[float] = field(default_factory=list)
+
+    def add(self, nanoseconds: list[int]) -> None:
+        batch = [sample / 1000 for sample in nanoseconds]
+        self.samples += batch
+        self.rounds.append(median(batch))
+
+
+def run(folder: Path, dice: random.Random, *, quick: bool) -> Section:
+    rounds, batch = (5, 40) if quick else (60, 200)
+    times = {name: Times() for name in contestants.ALL}
+    with pinned() as cpu:
+        field = {name: kind(folder) for name, kind in contestants.ALL.items()}
+        try:
+            for contestant in field.values():
+                contestant.cycles(batch)
+            for _ in range(rounds):
+                for name in dice.sample(list(field), len(field)):
+                    with without_collection():
+                        times[name].add(field[name].cycles(batch))
+        finally:
+            for contestant in field.values():
+                contestant.close()
+    return _section(times, f"CPU {cpu}, {rounds} rounds of {batch} cycles each in shuffled order")
+
+
+def ratio(one: Times, other: Times) -> float:
+    """The middle of the ratios round by round, so that a drift of the machine's speed cancels out."""
+    return median([a / b for a, b in zip(one.rounds, other.rounds, strict=True)])
+
+
+def _section(times: dict[str, Times], conditions: str) -> Section:
+    bare, peer, ours = (times[kind.name] for kind in (BareSqlite, FileLock, FencepostSqlite))
+    rows, figures = [], {}
+    for name, each in times.items():
+        p50, p99 = spread(each.samples)
+        to_bare, to_peer = ratio(each, bare), ratio(each, peer)
+        token = "yes" if contestants.ALL[name].tokens else "no"
+        rows.append((name, token, f"{p50:.1f}", f"{p99:.1f}", f"{to_bare:.2f}", f"{to_peer:.2f}"))
+        figures[name] = {"p50_us": p50, "p99_us": p99, "to_bare_sqlite": to_bare, "to_filelock": to_peer}
+    return Section(
+        title="a. uncontended acquire + release",
+        how=f"one process pinned to {conditions}; garbage collected before each batch and not during it",
+        headings=("", "token", "p50 µs", "p99 µs", "÷ bare SQLite", "÷ filelock"),
+        rows=rows,
+        targets=(
+            Target("fencepost sqlite:// ÷ bare SQLite, p50", ratio(ours, bare), 2.5),
+            Target("fencepost sqlite:// ÷ filelock, p50", ratio(ours, peer), 1.0),
+        ),
+        figures=figures,
+    )

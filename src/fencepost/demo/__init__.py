@@ -1,0 +1,1 @@
+"""A demonstration on real processes: what a lock alone loses when its holder is paused, and what a fence saves."""
