@@ -17,7 +17,7 @@ PATIENCE = 30.0
 class Program:
     def __init__(self, url: str, home: Path) -> None:
         self.url = url
-        kept = {key: value for key, value in os.environ.items() if not key.startswith("FENCEPOST")}
+        kept = {key: value for key, value in os.environ.items() if not key.startswith(("FENCEPOST", "COLUMNS"))}
         self.environment = {**kept, "FENCEPOST_URL": url, "XDG_STATE_HOME": str(home), "PYTHONWARNINGS": "error"}
         self._started: list[subprocess.Popen[str]] = []
 
@@ -65,6 +65,11 @@ def eventually(happens: Callable[[], object]) -> None:
     while not happens():
         assert time.monotonic() < until, "it did not happen"
         time.sleep(0.005)
+
+
+def children(pid: int) -> list[int]:
+    with open(f"/proc/{pid}/task/{pid}/children") as file:
+        return [int(each) for each in file.read().split()]
 
 
 class Death:

@@ -1,14 +1,13 @@
 """`fencepost run`, when the lock is lost: the command is dead before anybody else is granted."""
 
 import fcntl
-import os
 import signal
 import time
 from pathlib import Path
 
 import fencepost
 
-from .program import FENCEPOST, STUBBORN, Death, Program, complains, ends, eventually, says
+from .program import FENCEPOST, STUBBORN, Death, Program, children, complains, ends, eventually, says
 
 # What the rival runs once granted: is anybody of the first command still alive?
 CENSUS = 'for pid in "$@"; do kill -0 "$pid" 2>/dev/null && echo "$pid lives"; done; echo granted'
@@ -53,7 +52,7 @@ def test_the_group_is_dead_before_its_lease_ends_when_the_engine_is_unavailable(
         assert time.monotonic() < lease_ends_at
         assert "renewal failed, 'a' is ours for" in complains(holding)
         assert ends(holding) == 76
-    assert "lost: its lease of 2 s was not renewed in time" in holding.communicate()[1]
+    assert "lost: its lease of 2 s was not renewed in time; the command was stopped\n" in holding.communicate()[1]
 
 
 def test_a_command_that_ends_on_sigterm_is_given_the_time_to(program: Program, session: fencepost.Session) -> None:
@@ -80,6 +79,7 @@ def test_a_loss_that_shows_only_at_the_end_is_a_loss(program: Program, session: 
     session.evict("a")
     _, err = holding.communicate("go on\n")
     assert (holding.returncode, err.count("\n")) == (76, 1)
+    assert err.endswith("; the command had ended by then\n")
 
 
 def test_renewals_that_fail_for_a_while_stop_nothing(program: Program, tmp_path: Path) -> None:
@@ -122,14 +122,20 @@ def test_a_killed_run_takes_its_whole_group_along(program: Program) -> None:
     assert all(death.comes() for death in deaths)
 
 
+def test_a_run_that_is_killed_while_it_waits_leaves_nobody_behind(program: Program, session: fencepost.Session) -> None:
+    with session.lock("a"):
+        waiting = program.start("run", "a", "--", "echo", "ran")
+        eventually(lambda: session.look("a").waiters)
+        deaths = [Death(pid) for pid in children(waiting.pid)]
+        assert len(deaths) == 2
+        waiting.kill()
+        assert all(death.comes() for death in deaths)
+    assert waiting.communicate()[0] == ""
+
+
 def test_the_sentinel_leaves_when_the_command_has_ended(program: Program) -> None:
-    # It holds no descriptor of ours: the output ends with the command, and nobody is left behind.
-    running = program.start("run", "a", "--", "sh", "-c", "ps -o pid= --ppid $PPID; read line")
-    sentinel = next(pid for pid in (int(says(running)), int(says(running))) if _is_python(pid))
-    death = Death(sentinel)
+    running = program.start("run", "a", "--", "sh", "-c", "echo $$; read line")
+    command = int(says(running))
+    (sentinel,) = (Death(pid) for pid in children(running.pid) if pid != command)
     running.communicate("go on\n")
-    assert death.comes()
-
-
-def _is_python(pid: int) -> bool:
-    return b"python" in os.path.basename(os.readlink(f"/proc/{pid}/exe")).encode()
+    assert sentinel.comes()

@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -69,6 +70,16 @@ def test_a_reader_that_has_seen_enough_gets_no_complaint(program: Program) -> No
     assert (done.returncode, done.stderr) == (128 + signal.SIGPIPE, "")
 
 
+def test_closed_standard_streams_do_no_harm(program: Program, tmp_path: Path) -> None:
+    closed = ("sh", "-c", 'exec "$@" <&- >&- 2>&-', "sh", *FENCEPOST)
+    file = tmp_path / "file"
+    done = program("run", "a", "--", "sh", "-c", f"ls /proc/$$/fd > {file}; exit 7", command=closed)
+    assert done.returncode == 7
+    # Nothing of ours stands where the command's own streams would be.
+    assert set(file.read_text().split()) <= {"1", "10"}
+    assert program("ls", command=closed).returncode == 0
+
+
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_completion_prints_a_script(program: Program, shell: str) -> None:
     done = program("completion", shell)
@@ -91,4 +102,4 @@ def complete(program: Program, line: str) -> list[str]:
     words = {"_FENCEPOST_COMPLETE": "bash_complete", "COMP_WORDS": line, "COMP_CWORD": "2"}
     done = subprocess.run(FENCEPOST, env={**program.environment, **words}, capture_output=True, text=True)
     assert done.stderr == ""
-    return done.stdout.splitlines()
+    return done.stdout.split()

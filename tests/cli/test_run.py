@@ -10,7 +10,7 @@ import pytest
 
 import fencepost
 
-from .program import Program, complains, ends, eventually, says
+from .program import Death, Program, complains, ends, eventually, says
 
 ENVIRONMENT = 'echo "$FENCEPOST_NAME $FENCEPOST_TOKEN $FENCEPOST_URL"'
 
@@ -91,6 +91,7 @@ def test_the_lock_is_free_when_the_command_ends_though_it_left_others_running(
     done = program("run", "a", "--", "sh", "-c", "sleep 600 >/dev/null 2>&1 & echo $!")
     assert session.look("a").holders == ()
     # And they run on.
+    assert not Death(int(done.stdout)).comes(timeout=0.2)
     os.kill(int(done.stdout), signal.SIGKILL)
 
 

@@ -10,7 +10,7 @@ import pytest
 
 import fencepost
 
-from .program import FENCEPOST, SIGNALS, Program, ends, says
+from .program import FENCEPOST, SIGNALS, Program, children, ends, eventually, says
 
 # Says what it is sent, and has a child of its own that does too.
 LISTENER = """
@@ -25,18 +25,23 @@ if who == "child":
     os.wait()
     sys.exit(7)
 """
-# Leaves an orphan that dies, and sees whether anybody buries it.
+# Leaves an orphan that dies, and sees to whom it was left, and whether it is buried.
 UNDERTAKING = """
 import os, sys, time
 reading, writing = os.pipe()
-if os.fork() == 0:
+parent = os.fork()
+if parent == 0:
+    parent = os.getpid()
     if os.fork() == 0:
         os.setsid()
-        os.write(writing, b"%d" % os.getpid())
-        os._exit(0)
+        while os.getppid() == parent:
+            time.sleep(0.001)
+        os.write(writing, b"%d %d" % (os.getpid(), os.getppid()))
     os._exit(0)
-os.wait()
-orphan = int(os.read(reading, 20))
+os.waitpid(parent, 0)
+orphan, guardian = map(int, os.read(reading, 40).split())
+if guardian != os.getppid():
+    sys.exit("it was left to somebody else")
 until = time.monotonic() + 10
 while os.path.exists(f"/proc/{orphan}"):
     if time.monotonic() > until:
@@ -60,12 +65,13 @@ def test_the_command_has_a_group_of_its_own(program: Program) -> None:
     assert done.stdout == "True\n"
 
 
-def test_a_signal_that_was_ignored_stays_so(program: Program) -> None:
+def test_a_signal_that_was_ignored_stays_so(program: Program, session: fencepost.Session) -> None:
     nohup = ("sh", "-c", 'trap "" HUP; exec "$@"', "sh", *FENCEPOST)
-    running = program.start("run", "a", "--", "sh", "-c", "kill -HUP $PPID $$; echo up; read line", command=nohup)
-    assert says(running) == "up"
-    running.communicate("go on\n")
-    assert running.returncode == 0
+    with session.lock("a"):
+        waiting = program.start("run", "a", "--", "sh", "-c", "kill -HUP $$; echo ran", command=nohup)
+        eventually(lambda: session.look("a").waiters)
+        waiting.send_signal(signal.SIGHUP)
+    assert waiting.communicate()[0] == "ran\n"
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere orphans are left to PID 1")
@@ -95,12 +101,7 @@ def test_as_pid_1_it_passes_signals_on_and_frees_the_lock(program: Program, sess
     inside = "echo $PPID; trap 'echo bye; exit 7' TERM; echo up; while :; do sleep 0.01; done"
     running = program.start("run", "a", "--", "sh", "-c", inside, command=AS_PID_1)
     assert (says(running), says(running)) == ("1", "up")
-    (pid_1,) = _children(running.pid)
+    (pid_1,) = children(running.pid)
     os.kill(pid_1, signal.SIGTERM)
     assert running.communicate()[0] == "bye\n"
     assert (running.returncode, session.look("a").holders) == (7, ())
-
-
-def _children(pid: int) -> list[int]:
-    with open(f"/proc/{pid}/task/{pid}/children") as file:
-        return [int(each) for each in file.read().split()]

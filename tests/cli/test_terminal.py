@@ -2,6 +2,7 @@
 
 import os
 import pty
+import re
 import select
 import subprocess
 import sys
@@ -37,6 +38,16 @@ if os.WIFSTOPPED(status):
     os.killpg(job, signal.SIGCONT)
     status = os.waitpid(job, 0)[1]
 sys.exit(os.waitstatus_to_exitcode(status))
+"""
+# Neither reads from the terminal nor cares who has it.
+BUSY = """
+import os, signal, sys, time
+signal.signal(signal.SIGCONT, lambda *_: print("went on", file=sys.stderr))
+print("up", os.getpid(), ".", file=sys.stderr)
+try:
+    time.sleep(60)
+except KeyboardInterrupt:
+    sys.exit(3)
 """
 IN_FOREGROUND = """
 import os, time
@@ -110,10 +121,12 @@ def test_ctrl_c_reaches_a_command_in_a_pipeline_too(desk: Desk) -> None:
 
 def test_in_a_pipeline_the_terminal_is_lent_when_the_command_asks_for_it(desk: Desk) -> None:
     asking = 'echo name? >/dev/tty; read name; echo "hello $name" >/dev/tty'
-    running = desk.log_in(*FENCEPOST, "run", "a", "--", "sh", "-c", asking, stdout=subprocess.PIPE)
+    piped = ("/bin/sh", "-c", 'exec "$@" >/dev/null', "sh", *FENCEPOST, "run", "a", "--", "sh", "-c", asking)
+    running = desk.log_in(sys.executable, "-c", SHELL, *piped)
     desk.see("name?")
     desk.type("world\n")
     desk.see("hello world")
+    assert "job stopped" not in desk.screen
     assert ends(running) == 0
 
 
@@ -139,10 +152,26 @@ def test_ctrl_z_stops_the_job_and_it_goes_on_in_the_foreground(desk: Desk) -> No
     assert ends(running) == 0
 
 
+def test_ctrl_z_in_a_pipeline_never_stops_run_alone(desk: Desk) -> None:
+    command = (*FENCEPOST, "run", "a", "--", sys.executable, "-c", BUSY)
+    piped = ("/bin/sh", "-c", 'exec "$@" >/dev/null', "sh", *command)
+    running = desk.log_in(sys.executable, "-c", SHELL, *piped)
+    desk.see(".")
+    pid = desk.screen.split()[-2]
+    desk.type("\x1a")
+    desk.see("job stopped")
+    with open(f"/proc/{pid}/stat") as file:
+        assert file.read().rpartition(")")[2].split()[0] == "T"
+    desk.type("fg\n")
+    desk.see("went on")
+    desk.type("\x03")
+    assert ends(running) == 3
+
+
 def test_a_job_that_was_stopped_for_too_long_never_goes_on(desk: Desk, session: fencepost.Session) -> None:
     running = desk.log_in(
         sys.executable, "-c", SHELL, *FENCEPOST, "run", "a", "--ttl", "1", "--",
-        "sh", "-c", "trap 'echo went on' CONT TERM; echo up; while :; do sleep 0.01; done"
+        "sh", "-c", "trap 'echo went on' CONT TERM; echo up; read line; echo went on"
     )  # fmt: skip
     desk.see("up")
     desk.type("\x1a")
@@ -201,3 +230,11 @@ def test_watch_keeps_a_table_on_the_screen(desk: Desk, session: fencepost.Sessio
     desk.type("\x03")
     assert ends(watching) == 130
     assert "Traceback" not in desk.screen
+
+
+def test_numbers_are_never_cut_on_a_narrow_terminal(desk: Desk, session: fencepost.Session) -> None:
+    with session.lock("a-very-long-name/" * 5) as grant:
+        looking = desk.log_in("sh", "-c", 'stty cols 60; exec "$@"', "sh", *FENCEPOST, "ls")
+        assert ends(looking) == 0
+        desk.see(f" {grant.token} ")
+        assert all(len(line) <= 60 for line in re.sub(r"\x1b\[\d*m", "", desk.screen).splitlines())
