@@ -5,6 +5,7 @@ set -eu
 
 missing=""
 need() { command -v "$1" >/dev/null || missing="$missing $2"; }
+need sqlite3 sqlite3
 need redis-server redis-server
 need redis-sentinel redis-sentinel
 

@@ -1,5 +1,8 @@
 """Distributed locks with a fencing token on every grant, and resources that refuse stale ones."""
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from fencepost.core.holder import Holder
 from fencepost.core.lease import Standing
 from fencepost.core.traits import Traits
@@ -18,17 +21,28 @@ from fencepost.errors import (
     Uncertain,
     Unsupported,
 )
-from fencepost.primitives._async.connect import connect_async
-from fencepost.primitives._async.lock import AsyncLock
-from fencepost.primitives._async.rwlock import AsyncReadWriteLock
-from fencepost.primitives._async.session import AsyncSession
 from fencepost.primitives._sync.connect import connect
 from fencepost.primitives._sync.lock import Lock
 from fencepost.primitives._sync.rwlock import ReadWriteLock
 from fencepost.primitives._sync.session import Session
-from fencepost.session._async.grant import AsyncGrant
 from fencepost.session._sync.grant import Grant
 from fencepost.session.statistics import Statistics
+
+if TYPE_CHECKING:
+    from fencepost.primitives._async.connect import connect_async
+    from fencepost.primitives._async.lock import AsyncLock
+    from fencepost.primitives._async.rwlock import AsyncReadWriteLock
+    from fencepost.primitives._async.session import AsyncSession
+    from fencepost.session._async.grant import AsyncGrant
+
+# Loaded when first asked for: a blocking program, such as the command line, need not wait for asyncio.
+_ASYNCHRONOUS = {
+    "AsyncGrant": "fencepost.session._async.grant",
+    "AsyncLock": "fencepost.primitives._async.lock",
+    "AsyncReadWriteLock": "fencepost.primitives._async.rwlock",
+    "AsyncSession": "fencepost.primitives._async.session",
+    "connect_async": "fencepost.primitives._async.connect",
+}
 
 __version__ = "0.1.0"
 
@@ -61,3 +75,9 @@ __all__ = [
     "connect",
     "connect_async",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _ASYNCHRONOUS:
+        raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
+    return getattr(import_module(_ASYNCHRONOUS[name]), name)

@@ -1,11 +1,10 @@
 """The examples of docs/command-line.md, run."""
 
 import re
-import shutil
 import sys
 from pathlib import Path
 
-import pytest
+from fencepost.testing.binary import find_binary
 
 from .program import Program
 
@@ -18,8 +17,8 @@ def example(first_words: str) -> str:
     return str(block)
 
 
-@pytest.mark.skipif(shutil.which("sqlite3") is None, reason="needs the sqlite3 command")
 def test_the_database_of_the_example_refuses_a_stale_token(program: Program, tmp_path: Path) -> None:
+    find_binary("sqlite3", "sqlite3")
     (tmp_path / "schema.sh").write_text(example("CREATE TRIGGER"))
     (tmp_path / "report.sh").write_text(example("# report.sh"))
     for script in ("schema.sh", "report.sh", "report.sh"):

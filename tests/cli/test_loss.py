@@ -15,7 +15,7 @@ CENSUS = 'for pid in "$@"; do kill -0 "$pid" 2>/dev/null && echo "$pid lives"; d
 CUT_OFF = """
 import os, sys
 from fencepost.cli import main
-from fencepost.engines.sqlite import Engine
+from fencepost.engines.sqlite._sync.engine import Engine
 from fencepost.errors import Unavailable
 renew, cut = Engine.lease_renew, sys.argv.pop(1)
 def lease_renew(self, *args):

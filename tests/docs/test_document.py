@@ -23,7 +23,12 @@ def test_the_examples_of_a_page_run_from_top_to_bottom(page: Path, tmp_path: Pat
     script = tmp_path / "examples.py"
     script.write_text(f"import tempfile\ntempfile.tempdir = {str(tmp_path)!r}\n{examples}")
     command = [sys.executable, "-W", "error", script]
-    environment = {"XDG_STATE_HOME": str(tmp_path), "PATH": f"{Path(sys.executable).parent}:/usr/bin:/bin"}
+    environment = {
+        "FENCEPOST_NAME": "nightly",
+        "FENCEPOST_TOKEN": "7",
+        "XDG_STATE_HOME": str(tmp_path),
+        "PATH": f"{Path(sys.executable).parent}:/usr/bin:/bin",
+    }
     done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
     for line in PROMISED.findall(examples):

@@ -6,7 +6,6 @@ with the scheme as its name and a module that defines `AsyncEngine` and `Engine`
 
 import difflib
 from importlib import import_module
-from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fencepost.errors import Unsupported
@@ -29,37 +28,53 @@ BUILT_IN = {
     "memory": Entry("fencepost.engines.memory"),
     "sqlite": Entry("fencepost.engines.sqlite"),
     "redis": Entry("fencepost.engines.redis"),
+    "rediss": Entry("fencepost.engines.redis"),
+    "redis+unix": Entry("fencepost.engines.redis"),
+    "redis+sentinel": Entry("fencepost.engines.redis.sentinel"),
+    "redis+cluster": Entry("fencepost.engines.redis.cluster"),
 }
 
 
 def engines() -> dict[str, Entry]:
-    """Every scheme that can be connected to, ours first."""
-    others = {point.name: Entry(point.value) for point in entry_points(group=GROUP)}
-    return {**others, **BUILT_IN}
+    """Every scheme that can be connected to; ours can not be replaced."""
+    return {**_plugins(), **BUILT_IN}
 
 
 def async_engine(scheme: str) -> "type[AsyncEngine]":
-    found: type[AsyncEngine] = _module(scheme).AsyncEngine
+    found: type[AsyncEngine] = _load(scheme, "_async.engine", "AsyncEngine")
     return found
 
 
 def engine(scheme: str) -> "type[Engine]":
-    found: type[Engine] = _module(scheme).Engine
+    found: type[Engine] = _load(scheme, "_sync.engine", "Engine")
     return found
 
 
-def _module(scheme: str) -> Any:
-    known = engines()
-    entry = known.get(scheme)
-    if entry is None:
+def _load(scheme: str, half: str, name: str) -> Any:
+    """Only the half that is needed: a blocking program need not wait for asyncio."""
+    if scheme in BUILT_IN:
+        entry = BUILT_IN[scheme]
+        return getattr(_import(scheme, f"{entry.module}.{half}", entry.extra), name)
+    plugins = _plugins()
+    if scheme not in plugins:
+        known = [*BUILT_IN, *plugins]
         near = difflib.get_close_matches(scheme, known, n=1)
         hint = f"did you mean {near[0]}://?" if near else f"choose from {', '.join(f'{each}://' for each in known)}"
         raise ValueError(f"unknown engine '{scheme}://': {hint}")
+    return getattr(_import(scheme, plugins[scheme].module, None), name)
+
+
+def _plugins() -> dict[str, Entry]:
+    # Not above: it takes as long to import as all of ours.
+    from importlib.metadata import entry_points
+
+    return {point.name: Entry(point.value) for point in entry_points(group=GROUP)}
+
+
+def _import(scheme: str, module: str, extra: str | None) -> Any:
     try:
-        return import_module(entry.module)
+        return import_module(module)
     except ModuleNotFoundError as error:
-        if entry.extra is None or (error.name or "").startswith("fencepost"):
+        if extra is None or (error.name or "").startswith("fencepost"):
             raise
-        raise Unsupported(
-            f"{scheme}:// needs the package '{error.name}': pip install 'fencepost[{entry.extra}]'"
-        ) from error
+        raise Unsupported(f"{scheme}:// needs the package '{error.name}': pip install 'fencepost[{extra}]'") from error

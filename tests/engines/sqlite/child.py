@@ -13,7 +13,7 @@ from fencepost.contract.answer import Granted, Queued
 from fencepost.core.claim import Ask, Request
 from fencepost.core.holder import Holder
 from fencepost.core.url import Url
-from fencepost.engines.sqlite import Engine
+from fencepost.engines.sqlite._sync.engine import Engine
 from fencepost.errors import FencepostError
 
 

@@ -14,7 +14,7 @@ from fencepost.contract.answer import Granted, Queued
 from fencepost.core.claim import Ask, Claim, Request
 from fencepost.core.holder import Holder
 from fencepost.core.url import Url
-from fencepost.engines.sqlite import Engine
+from fencepost.engines.sqlite._sync.engine import Engine
 
 CHILD = Path(__file__).with_name("child.py")
 SOURCES = str(Path(fencepost.errors.__file__).parent.parent)

@@ -11,7 +11,8 @@ import pytest
 from fencepost._runtime import threads
 from fencepost.contract.answer import Gone, Renewal
 from fencepost.core.url import Url, parse_url
-from fencepost.engines.sqlite import Engine, gate
+from fencepost.engines.sqlite import gate
+from fencepost.engines.sqlite._sync.engine import Engine
 from fencepost.errors import FencepostWarning, Refused, Unavailable
 
 PRIVATE_MOUNT = ("unshare", "-rm", "sh", "-c")

@@ -13,8 +13,9 @@ from fencepost.contract.answer import Gone, Granted, Queued
 from fencepost.core.claim import Ask, Claim, Mode, Request
 from fencepost.core.holder import Holder
 from fencepost.core.url import Url
-from fencepost.engines.sqlite import AsyncEngine, mailbox
 from fencepost.engines.sqlite import claim as claim_module
+from fencepost.engines.sqlite import mailbox
+from fencepost.engines.sqlite._async.engine import AsyncEngine
 
 
 def test_a_grant_is_told_by_letter_without_looking(user, monkeypatch):

@@ -86,6 +86,10 @@ class Book:
         if lease is None:
             return Gone("the lease has ended")
         entry = lease.entries.get(request.serial)
+        if entry is not None and len(entry.asks) < len(request.asks):
+            # Part of it was evicted before its holder heard of the grant. All or none: start again.
+            self._remove([entry], now)
+            entry = None
         if entry is None:
             asks = {ask.name: ask for ask in request.asks}
             for name in asks:
@@ -103,13 +107,16 @@ class Book:
         self._remove([entry], now)
         return Busy(seen)
 
-    def check(self, request: Request, now: float) -> Granted | Queued | Gone:
-        """How a queued request stands, now that something may have changed."""
+    def check(self, request: Request, wake: Wake, now: float) -> Granted | Queued | Gone:
+        """How a queued request stands, now that something may have changed. One that was evicted starts again."""
         for name in request.names:
             self._bury(name, now)
-        lease = self._alive(request.holder, now)
-        entry = None if lease is None else lease.entries.get(request.serial)
-        return Gone("the lease has ended") if entry is None else self._answer(entry)
+        lease = self._leases.get(request.holder.id)
+        if lease is not None and request.serial not in lease.entries and not self._was_evicted(request):
+            return Gone("the request was withdrawn")
+        answer = self.claim(request, wake, now)
+        assert not isinstance(answer, Busy)
+        return answer
 
     def next_expiry(self, queued: Queued) -> float:
         """When to check again if nobody wakes us: the first end of a lease among those ahead."""
@@ -217,11 +224,16 @@ class Book:
         holding = {name: [each.asks[name] for each in queue if name in each.tokens] for name, queue in queues.items()}
         waiting = {entry.ticket: entry for queue in queues.values() for entry in queue if not entry.tokens}
         in_order = {id(waiting[ticket].request): waiting[ticket] for ticket in sorted(waiting)}
+        moved: set[str] = set()
         for request in admitted(holding, [entry.request for entry in in_order.values()], freed):
             entry = in_order[id(request)]
             entry.tokens = {name: self._mint() for name in entry.asks}
             entry.since = now
             entry.wake()
+            moved.update(entry.asks)
+        # Whoever was granted several names waits no longer in the way of those behind it on the others.
+        if further := moved.difference(freed):
+            self._promote(further, now)
 
     def _mint(self) -> int:
         self._last_token = next_token(self._last_token, time.time_ns() // 1000)
@@ -239,6 +251,10 @@ class Book:
             for ask in asks
             for claim in ahead([each.claim(ask.name) for each in self._queue(ask.name)], holder, serial)
         )
+
+    def _was_evicted(self, request: Request) -> bool:
+        key = (request.holder.id, request.serial)
+        return any((each.claim.holder.id, each.claim.serial) == key for each in self._evictions)
 
     def _why_gone(self, claim: Claim) -> str:
         for each in reversed(self._evictions):

@@ -87,14 +87,14 @@ class Mailbox:
         """False if there is nobody at that address any more."""
         text = letter.text()
         known = self._known.get(letter.mailbox)
-        try:
-            if known is not None:
+        if known is not None:
+            try:
                 known.send(text, socket.MSG_DONTWAIT)
                 return True
-        except OSError:
-            # Gone, or full: the slow way tells which.
-            del self._known[letter.mailbox]
-            known.close()
+            except OSError:
+                # Gone, or full: the slow way tells which.
+                del self._known[letter.mailbox]
+                known.close()
         try:
             try:
                 self._introduce(letter.mailbox).send(text, socket.MSG_DONTWAIT)

@@ -78,13 +78,14 @@ class Keeper:
 
     def close(self) -> None:
         """Give back everything, in one call. If the engine does not answer, the lease runs out by itself."""
-        if fork.generation() != self._generation:
+        if self._closed or fork.generation() != self._generation:
             return
-        self._closed = True
         if self._finish("the session was closed"):
             for grant in self._take_grants():
                 grant.end_by_release()
-            runtime.shielded(self._close_lease())
+        self._closed = True
+        # Also after a loss: nobody works under it any more, so whoever waits need not wait for its end.
+        runtime.shielded(self._close_lease())
         if self._worker is not None:
             self._worker.cancel()
             self._worker.join(self.terms.span)

@@ -54,7 +54,7 @@ class MemoryEngine:
             woken.clear()
             now = self._clock.now()
             with self._book.lock:
-                answer = self._book.check(queued.request, now)
+                answer = self._book.check(queued.request, woken.set, now)
             if not isinstance(answer, Queued):
                 return answer
             queued = answer._replace(place=woken)
@@ -83,3 +83,6 @@ class MemoryEngine:
 
     def close(self) -> None:
         """The book stays, for the others."""
+
+
+Engine = MemoryEngine

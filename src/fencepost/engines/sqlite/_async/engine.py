@@ -183,3 +183,6 @@ class AsyncSqliteEngine:
         dead = {letter.holder for letter in letters if not self._mailbox.send(letter)}
         if dead:
             await self._transact(self._queue.atomically, self._queue.bury, dead)
+
+
+AsyncEngine = AsyncSqliteEngine

@@ -183,3 +183,6 @@ class SqliteEngine:
         dead = {letter.holder for letter in letters if not self._mailbox.send(letter)}
         if dead:
             self._transact(self._queue.atomically, self._queue.bury, dead)
+
+
+Engine = SqliteEngine
