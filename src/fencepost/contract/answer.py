@@ -56,7 +56,7 @@ class Eviction(NamedTuple):
 
 
 class Snapshot(NamedTuple):
-    """Who holds a name and who waits for it, each in order of arrival, and its latest evictions."""
+    """Who holds a name and who waits for it, each in order of arrival, and its evictions, latest first."""
 
     name: str
     holders: tuple["Standing", ...]

@@ -73,7 +73,8 @@ def admitted(holding: dict[str, list[Ask]], waiting: Iterable[Request], freed: C
     """The waiting requests, in order of arrival, that may be granted now that the names in `freed` have changed.
 
     A request that still waits keeps its turn on all of its names: nobody overtakes it there. Requests that
-    touch no freed name can not have become grantable, and only keep theirs. `holding` is brought up to date.
+    touch no freed name only keep theirs. Granting one for several names frees its turn on all of them, so the caller
+    looks once more at those that were not in `freed`. `holding` is brought up to date.
     """
     taken: set[str] = set()
     for request in waiting:

@@ -7,8 +7,10 @@ import pytest
 import pytest_asyncio
 
 from fencepost import AcquireTimeout, Lost, Standing, Unavailable
+from fencepost._runtime import threads as runtime
 from fencepost._runtime.clock import boottime
 from fencepost.core import event
+from fencepost.testing._sync.lane import Lane, is_keeper
 from fencepost.testing._sync.world import World
 from fencepost.testing.contract._sync.attempt import Attempt
 
@@ -26,6 +28,22 @@ def test_a_lease_is_renewed_through_an_hour_that_takes_no_time(world: World) -> 
         assert grant.held
         assert session.statistics().renewals > 1000
         assert boottime() - began_at < 20
+
+
+def test_no_time_passes_before_a_slow_keeper_has_begun(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wait = Lane.wait
+
+    def wait_later(lane: Lane, event: runtime.Event, until: float) -> bool:
+        if is_keeper(runtime.current_flow()):
+            runtime.sleep(0.02)
+        return wait(lane, event, until)
+
+    monkeypatch.setattr(Lane, "wait", wait_later)
+    with world.connect() as session, session.lock("a") as grant:
+        world.advance(30)
+        assert grant.held
 
 
 def test_time_moves_by_exactly_what_is_asked(world: World) -> None:
@@ -150,7 +168,7 @@ def test_the_test_itself_can_not_call_a_session_that_it_paused(world: World) -> 
 def test_when_the_test_itself_waits_time_passes_by_itself(world: World) -> None:
     with world.connect(holder="one") as one, world.connect(holder="two") as two, one.lock("a"):
         began_at, really_began_at = world.clock.now(), boottime()
-        with pytest.raises(AcquireTimeout, match="not acquired in 60.0 s: held by one"):
+        with pytest.raises(AcquireTimeout, match=r"not acquired in 60\.0 s: held by one"):
             two.lock("a").acquire(timeout=60)
         assert world.clock.now() == began_at + 60
         assert boottime() - really_began_at < 10

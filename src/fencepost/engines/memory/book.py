@@ -151,7 +151,7 @@ class Book:
             waiters=tuple(each for each in standings if each.claim.token is None),
             evictions=tuple(
                 Eviction(name, each.token, each.claim.holder.label, each.by, now - each.at)
-                for each in self._evictions
+                for each in reversed(self._evictions)
                 if each.claim.name == name
             ),
         )

@@ -125,6 +125,10 @@ class Queue:
         granted = list(admitted(holding, found, freed))
         for request in granted:
             self._grant(found.pop(request))
+        # Those granted gave up their turn on their other names as well, where somebody may stand behind them.
+        further = {name for request in granted for name in request.names} - freed
+        if further:
+            self.promote(further)
         told: set[str] = set()
         for rows in found.values():
             for row in rows:

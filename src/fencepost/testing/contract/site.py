@@ -3,7 +3,8 @@
 import tempfile
 import uuid
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Protocol
 
@@ -52,5 +53,21 @@ def sqlite() -> Iterator[Site]:
         yield Site(f"sqlite://{Path(folder) / 'locks.db'}")
 
 
+@contextmanager
+def redis(scheme: str) -> Iterator[Site]:
+    from fencepost.testing.contract.redis import site
+
+    with site(scheme) as found:
+        yield found
+
+
 # By scheme: how to start each engine. A test checks that no engine of the registry is missing here.
-SITES = {"memory": memory, "sqlite": sqlite}
+SITES: dict[str, Callable[[], AbstractContextManager[Site]]] = {
+    "memory": memory,
+    "sqlite": sqlite,
+    "redis": partial(redis, "redis"),
+    "rediss": partial(redis, "rediss"),
+    "redis+unix": partial(redis, "redis+unix"),
+    "redis+sentinel": partial(redis, "redis+sentinel"),
+    "redis+cluster": partial(redis, "redis+cluster"),
+}

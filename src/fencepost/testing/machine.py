@@ -1,0 +1,299 @@
+"""A random life of an engine, compared with the model after every step. Needs hypothesis.
+
+    machine = engine_machine(lambda store, clock: MyEngine(parse_url(f"my://{store}"), clock=clock, patience=5))
+    TestMyEngine = machine.TestCase
+
+Several holders, each with a connection of its own to one store, ask for several names in every mode, wait, ask
+again, withdraw, release, are evicted, renew, close, or are not heard of any more until their lease ends.
+It is for engines that serve in order of arrival and take their time from the clock they are given; for an engine
+with a clock of its own pass `virtual_time=False`, and no lease ends while it is watched.
+"""
+
+import asyncio
+import inspect
+import itertools
+import uuid
+from collections.abc import Callable
+from typing import Any
+
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+
+from fencepost._runtime import aio, threads
+from fencepost.contract._async.engine import AsyncEngine
+from fencepost.contract._sync.engine import Engine
+from fencepost.contract.answer import Busy, Gone, Granted, Queued
+from fencepost.core.claim import Ask, Claim, Mode, Request
+from fencepost.core.holder import Holder
+from fencepost.core.traits import Traits
+from fencepost.testing._async.clock import AsyncVirtualClock
+from fencepost.testing._sync.clock import VirtualClock
+from fencepost.testing.model import Entry, Model
+
+NAMES = ("a", "b", "c")
+HOLDERS = 4
+TTLS = (5.0, 10.0, 20.0)
+ANSWERS = {Granted: "granted", Queued: "queued", Busy: "busy", Gone: "gone"}
+picks = st.integers(0, 2**16)
+
+
+def engine_machine(
+    make: Callable[[str, threads.Clock], Engine], *, virtual_time: bool = True
+) -> type[RuleBasedStateMachine]:
+    """A state machine for the engines that `make(store, clock)` connects to the store of that name."""
+    clock = VirtualClock if virtual_time else threads.BootClock
+    return type("EngineMachine", (EngineMachine,), {"make": staticmethod(make), "new_clock": clock})
+
+
+def async_engine_machine(
+    make: Callable[[str, aio.Clock], AsyncEngine], *, virtual_time: bool = True
+) -> type[RuleBasedStateMachine]:
+    """The same for the asynchronous flavour, run on an event loop of its own."""
+    clock = AsyncVirtualClock if virtual_time else aio.BootClock
+    return type("AsyncEngineMachine", (EngineMachine,), {"make": staticmethod(make), "new_clock": clock})
+
+
+class EngineMachine(RuleBasedStateMachine):
+    make: Callable[[str, Any], Any]
+    new_clock: Callable[[], Any]
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.loop = asyncio.new_event_loop()
+        self.clock = self.new_clock()
+        self.virtual = not isinstance(self.clock, threads.BootClock | aio.BootClock)
+        self.ttls = TTLS if self.virtual else (600.0,)
+        self.model = Model()
+        self.serials = itertools.count(1)
+        self.engines: list[Any] = []
+        self.holders: list[Holder] = []
+        self.requests: list[Request] = []
+        self.places: dict[Request, Queued] = {}
+        self.tokens: dict[tuple[str, int, str], int] = {}
+        self.entries: dict[tuple[str, int, str], Entry] = {}
+        self.highest: dict[str, int] = {}
+        # What its holder has released or withdrawn, and so does not believe to hold.
+        self.given_up: set[tuple[str, int, str]] = set()
+
+    @initialize()
+    def connect(self) -> None:
+        store = uuid.uuid4().hex
+        for number in range(HOLDERS):
+            self.engines.append(self.do(self._made(store)))
+            self.holders.append(self._holder(number))
+            self.open(number, 1)
+
+    async def _made(self, store: str) -> Any:
+        """Connect inside the loop, for drivers that look for a running one."""
+        return type(self).make(store, self.clock)
+
+    def do(self, call: Any) -> Any:
+        """What a call gives, in either flavour."""
+        return self.loop.run_until_complete(call) if inspect.isawaitable(call) else call
+
+    @property
+    def traits(self) -> Traits:
+        traits: Traits = self.engines[0].traits
+        return traits
+
+    # What holders do
+
+    @rule(number=picks, ttl=picks)
+    def reconnect(self, number: int, ttl: int) -> None:
+        """A holder whose lease is over comes back with another."""
+        number %= HOLDERS
+        if self.holders[number].id not in self.model.leases:
+            self.holders[number] = self._holder(number)
+            self.open(number, ttl)
+
+    def open(self, number: int, ttl: int) -> None:
+        holder, seconds = self.holders[number], self.ttls[ttl % len(self.ttls)]
+        self.do(self.engines[number].lease_open(holder, seconds))
+        self.model.open(holder, seconds)
+
+    @rule(number=picks, ttl=picks)
+    def renew(self, number: int, ttl: int) -> None:
+        number %= HOLDERS
+        holder, seconds = self.holders[number], self.ttls[ttl % len(self.ttls)]
+        believed = [
+            Claim(request.holder, request.serial, ask, token)
+            for request in self.requests
+            if request.holder == holder
+            for ask in request.asks
+            if (key := (holder.id, request.serial, ask.name)) not in self.given_up and (token := self.tokens.get(key))
+        ]
+        renewal = self.do(self.engines[number].lease_renew(holder, seconds, believed))
+        assert renewal.alive == self.model.renew(holder, seconds), "a renewal is alive as long as its lease"
+        if renewal.alive:
+            gone = {(claim.serial, claim.name) for claim in believed if not self._holds(claim)}
+            assert {(serial, name) for serial, name, _ in renewal.gone} == gone, "a renewal tells what is gone"
+
+    @rule(
+        number=picks,
+        names=st.lists(st.sampled_from(NAMES), min_size=1, max_size=3, unique=True),
+        mode=st.sampled_from(Mode),
+        limit=st.integers(1, 3),
+        weight=st.integers(1, 3),
+        wait=st.booleans(),
+    )
+    def claim(self, number: int, names: list[str], mode: Mode, limit: int, weight: int, wait: bool) -> None:
+        number %= HOLDERS
+        if not self._supported(mode) or (len(names) > 1 and not self.traits.together):
+            return
+        counted = mode is Mode.COUNTED
+        asks = tuple(Ask(name, mode, min(weight, limit) if counted else 1, limit if counted else 1) for name in names)
+        request = Request(self.holders[number], next(self.serials), asks)
+        self.requests.append(request)
+        self._ask(request, wait=wait)
+
+    @precondition(lambda self: self.requests)
+    @rule(which=picks, wait=st.booleans())
+    def ask_again(self, which: int, wait: bool) -> None:
+        """As a session does that did not get the answer. It never asks again for what it has given up."""
+        request = self._pick(which)
+        entry = self.model.find(request)
+        if not self._gave_up(request) and (entry is None or entry.granted or wait):
+            self._ask(request, wait=wait)
+
+    @precondition(lambda self: self.places)
+    @rule(which=picks)
+    def wait(self, which: int) -> None:
+        request = list(self.places)[which % len(self.places)]
+        entry = self.model.find(request)
+        answer = self.do(self._engine(request).wait(self.places[request], 0.0))
+        if isinstance(answer, Granted) and (entry is None or not entry.whole) and answer.tokens == self._seen(request):
+            # Evicted between the grant and the news of it: the holder learns that with its next renewal.
+            del self.places[request]
+        else:
+            self._check(request, answer, self.model.claim(request, wait=True))
+
+    @precondition(lambda self: self.requests)
+    @rule(which=picks)
+    def withdraw(self, which: int) -> None:
+        request = self._pick(which)
+        self.do(self._engine(request).withdraw(request))
+        self.model.withdraw(request)
+        self.places.pop(request, None)
+        self.given_up.update((request.holder.id, request.serial, ask.name) for ask in request.asks)
+
+    @precondition(lambda self: self.tokens)
+    @rule(which=picks)
+    def release(self, which: int) -> None:
+        """Of what is held, or was."""
+        holder_id, serial, name = key = list(self.tokens)[which % len(self.tokens)]
+        request = next(each for each in self.requests if (each.holder.id, each.serial) == (holder_id, serial))
+        ask = next(ask for ask in request.asks if ask.name == name)
+        claim = Claim(request.holder, serial, ask, self.tokens[key])
+        held = self.model.release(request, name)
+        self.given_up.add(key)
+        self.places.pop(request, None)
+        assert self.do(self._engine(request).release(claim)) == held, "a release tells whether it was held"
+
+    @rule(number=picks)
+    def close(self, number: int) -> None:
+        number %= HOLDERS
+        self.do(self.engines[number].lease_close(self.holders[number]))
+        self.model.close(self.holders[number])
+
+    # What happens to holders
+
+    @rule(name=st.sampled_from(NAMES))
+    def evict(self, name: str) -> None:
+        wanted = [(*entry.key, self.tokens.get((*entry.key, name))) for entry in self.model.evict(name)]
+        taken = self.do(self.engines[0].evict(name, "operator"))
+        assert [(claim.holder.id, claim.serial, claim.token) for claim in taken] == wanted, "eviction takes all holders"
+        if taken:
+            records = {(record.token, record.by) for record in self.do(self.engines[0].look(name)).evictions}
+            assert records >= {(claim.token, "operator") for claim in taken}, "an eviction is on record"
+
+    @precondition(lambda self: self.virtual)
+    @rule(seconds=st.sampled_from((1.0, 4.0, 5.0, 11.0, 21.0)))
+    def pass_time(self, seconds: float) -> None:
+        self.do(self.clock.advance(seconds))
+        self.model.advance(seconds)
+
+    # What must be so after every step
+
+    @invariant()
+    def the_engine_agrees_with_the_model(self) -> None:
+        if not self.engines:
+            return
+        for name in NAMES:
+            # An engine may notice a death only when somebody comes to that name.
+            self.do(self.engines[0].look(name))
+        for name in NAMES:
+            self._compare(name)
+        assert list(self.do(self.engines[0].names(""))) == self.model.names(), "names that are held or waited for"
+
+    def _compare(self, name: str) -> None:
+        snapshot = self.do(self.engines[-1].look(name))
+        holders, waiters = self.model.holders(name), self.model.waiters(name)
+        assert _keys(snapshot.holders) == [entry.key for entry in holders], f"who holds '{name}'"
+        assert _keys(snapshot.waiters) == [entry.key for entry in waiters], f"who waits for '{name}', in order"
+        for standing, entry in zip(snapshot.holders, holders, strict=True):
+            self._check_token(entry, name, standing.claim.token)
+            if self.virtual:
+                left = self.model.leases[entry.request.holder.id] - self.model.now
+                assert abs(standing.remaining - left) < 0.001, "what is left of a lease"
+
+    def _check_token(self, entry: Entry, name: str, token: int) -> None:
+        key = (*entry.key, name)
+        if self.entries.get(key) is entry:
+            assert token == self.tokens[key], f"a grant of '{name}' keeps its token"
+        else:
+            assert token > self.highest.get(name, 0), f"tokens of '{name}' grow in the order of its grants"
+            self.tokens[key] = self.highest[name] = token
+            self.entries[key] = entry
+
+    def teardown(self) -> None:
+        try:
+            if self.engines:
+                for number in range(HOLDERS):
+                    self.close(number)
+                self.the_engine_agrees_with_the_model()
+                assert not self.model.line
+        finally:
+            for engine in self.engines:
+                self.do(engine.close())
+            self.loop.close()
+
+    # In short
+
+    def _ask(self, request: Request, *, wait: bool) -> None:
+        answer = self.do(self._engine(request).claim(request, wait=wait))
+        self._check(request, answer, self.model.claim(request, wait=wait))
+
+    def _check(self, request: Request, answer: Granted | Queued | Busy | Gone, wanted: str) -> None:
+        assert ANSWERS[type(answer)] == wanted, f"the answer is {answer}, and should be '{wanted}'"
+        self.places.pop(request, None)
+        if isinstance(answer, Queued):
+            self.places[request] = answer
+        elif isinstance(answer, Granted):
+            self.the_engine_agrees_with_the_model()
+            assert answer.tokens == self._seen(request), "the tokens of the answer are those that others see"
+
+    def _seen(self, request: Request) -> tuple[int | None, ...]:
+        return tuple(self.tokens.get((request.holder.id, request.serial, ask.name)) for ask in request.asks)
+
+    def _gave_up(self, request: Request) -> bool:
+        return any((request.holder.id, request.serial, ask.name) in self.given_up for ask in request.asks)
+
+    def _holds(self, claim: Claim) -> bool:
+        return any(entry.key == (claim.holder.id, claim.serial) for entry in self.model.holders(claim.name))
+
+    def _supported(self, mode: Mode) -> bool:
+        return {Mode.SHARED: self.traits.shared, Mode.COUNTED: self.traits.counted}.get(mode, True)
+
+    def _pick(self, which: int) -> Request:
+        # The latest are the most interesting.
+        return self.requests[-1 - which % min(8, len(self.requests))]
+
+    def _engine(self, request: Request) -> Any:
+        return self.engines[int(request.holder.label)]
+
+    def _holder(self, number: int) -> Holder:
+        return Holder(uuid.uuid4().hex, str(number))
+
+
+def _keys(standings: Any) -> list[tuple[str, int]]:
+    return [(standing.claim.holder.id, standing.claim.serial) for standing in standings]

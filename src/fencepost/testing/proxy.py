@@ -1,0 +1,115 @@
+"""A TCP proxy that harms what goes through it: between a client and a server under test."""
+
+import asyncio
+import threading
+from collections.abc import Coroutine
+from types import TracebackType
+from typing import Any, Self
+
+from fencepost.testing.port import free_port
+
+CHUNK = 65536
+
+
+class Proxy:
+    """Listens on `port` and passes on to `target`, in a thread of its own. Every fault lasts until `heal`."""
+
+    def __init__(self, target: int, *, host: str = "127.0.0.1") -> None:
+        self.port = free_port()
+        self._target = (host, target)
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, name="fencepost-proxy", daemon=True)
+        self._listener: asyncio.Server | None = None
+        self._writers: set[asyncio.StreamWriter] = set()
+        self._delay = 0.0
+        self._dropping = False
+        self._open = asyncio.Event()
+        self._open.set()
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        self._run(self._listen())
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._run(self._close())
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+
+    def delay(self, seconds: float) -> None:
+        """Whatever arrives, in either direction, is passed on that much later."""
+        self._delay = seconds
+
+    def hold(self) -> None:
+        """What the client sends is kept here, to be delivered late: by `heal`."""
+        self._loop.call_soon_threadsafe(self._open.clear)
+
+    def drop_replies(self) -> None:
+        """What the client sends arrives; what the server answers does not."""
+        self._dropping = True
+
+    def refuse(self) -> None:
+        """New connections are refused; those that are open stay."""
+        self._run(self._stop_listening())
+
+    def cut(self) -> None:
+        """Every connection is reset, and new ones are refused. What was held is gone."""
+        self._run(self._stop_listening(abort=True))
+
+    def heal(self) -> None:
+        """End every fault, and deliver what was held."""
+        self._delay, self._dropping = 0.0, False
+        self._loop.call_soon_threadsafe(self._open.set)
+        self._run(self._listen())
+
+    async def _listen(self) -> None:
+        if self._listener is None:
+            self._listener = await asyncio.start_server(self._serve, "127.0.0.1", self.port)
+
+    async def _stop_listening(self, *, abort: bool = False) -> None:
+        listener, self._listener = self._listener, None
+        if listener is not None:
+            listener.close()
+        for writer in self._writers if abort else ():
+            writer.transport.abort()
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._writers.add(writer)
+        try:
+            far_reader, far_writer = await asyncio.open_connection(*self._target)
+            self._writers.add(far_writer)
+            try:
+                await asyncio.gather(self._pump(reader, far_writer), self._pump(far_reader, writer, reply=True))
+            finally:
+                self._writers.discard(far_writer)
+                far_writer.close()
+        except OSError:
+            pass
+        finally:
+            self._writers.discard(writer)
+            writer.close()
+
+    async def _pump(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, *, reply: bool = False) -> None:
+        while data := await reader.read(CHUNK):
+            if self._delay:
+                await asyncio.sleep(self._delay)
+            if not reply:
+                await self._open.wait()
+            if not (reply and self._dropping):
+                writer.write(data)
+                await writer.drain()
+        if writer.can_write_eof():
+            writer.write_eof()
+
+    async def _close(self) -> None:
+        await self._stop_listening()
+        tasks = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    def _run(self, work: Coroutine[Any, Any, None]) -> None:
+        asyncio.run_coroutine_threadsafe(work, self._loop).result(timeout=10)

