@@ -17,6 +17,3 @@ class Deadline(NamedTuple):
 
     def passed(self, now: float) -> bool:
         return now >= self.at
-
-    def no_later_than(self, at: float) -> "Deadline":
-        return Deadline(min(self.at, at))

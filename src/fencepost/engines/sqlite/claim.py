@@ -96,8 +96,7 @@ class Claims:
         key = (request.holder.id, request.serial)
         if key in queue.places or self._store.execute(JOIN, (*row, queue.mailbox.name)).rowcount != 1:
             return None
-        place = queue.places[key] = Place((number,))
-        place.until = self._now() + LOOK_AFTER
+        place = queue.places[key] = Place((number,), self._now() + LOOK_AFTER)
         return place
 
     def _let_go(self, holder: str, name: str, token: int | None) -> bool:

@@ -33,8 +33,8 @@ class Letter(NamedTuple):
 def read(text: bytes) -> tuple[tuple[str, int], tuple[int, ...]]:
     """The request a letter is about, and its tokens. Nobody, if it is none of ours."""
     try:
-        holder, serial, tokens = text.decode().rsplit(" ", 2)
-        return (holder, int(serial)), tuple(int(token) for token in tokens.split(",") if token)
+        holder, serial, tokens = text.split(b" ")
+        return (holder.decode(), int(serial)), tuple(map(int, tokens.split(b","))) if tokens else ()
     except ValueError:
         return ("", 0), ()
 
@@ -54,7 +54,7 @@ class Mailbox:
         self.folder = folder
         self.name = ""
         self._directory = -1
-        self._room = 1
+        self.room = 1
         self._made: socket.socket | None = None
         self._prefix = ""
         # Sockets connected to those we wrote to lately: finding a box by its path takes longer than the letter.
@@ -74,7 +74,7 @@ class Mailbox:
     def open(self) -> None:
         """Make the box. The way through /proc keeps the address short, however long the path."""
         self._reach(again=True)
-        self._room = room()
+        self.room = room()
         name = secrets.token_hex(8)
         self.inbox.bind(self._prefix + name)
         self.name = name
@@ -135,7 +135,7 @@ class Mailbox:
                 break
             count += 1
             yield letter if len(letter) < LONGEST else None
-        if count >= self._room:
+        if count >= self.room:
             yield None
 
     def unlink(self, name: str) -> None:

@@ -1,5 +1,6 @@
 """A place in the queue, as the engine that waits in it remembers it."""
 
+from collections.abc import Collection
 from typing import Any
 
 from fencepost.engines.sqlite.process import Peer
@@ -10,30 +11,30 @@ Key = tuple[str, int]
 class Place:
     """What is known without looking.
 
-    `tokens` came in a letter, `news` says that looking again may help, `over` why the wait ended.
-    `watching` are the processes whose death would be news, and at `until` the first lease of theirs ends.
+    `tokens` came in a letter, `over` says why the wait ended, and `stirred` that either did, or that looking again
+    may help. `watching` are the processes whose death would be news, and at `until` the first lease of theirs ends.
     """
 
-    __slots__ = ("bell", "news", "over", "tickets", "tokens", "until", "watching")
+    __slots__ = ("bell", "over", "stirred", "tickets", "tokens", "until", "watching")
 
-    def __init__(self, tickets: tuple[int, ...]) -> None:
+    def __init__(self, tickets: tuple[int, ...], until: float = 0.0) -> None:
         self.tickets = tickets
+        self.until = until
         self.bell: Any = None
         self.tokens: tuple[int, ...] = ()
-        self.news = False
         self.over: str | None = None
-        self.watching: set[Peer] = set()
-        self.until = 0.0
-
-    @property
-    def stirred(self) -> bool:
-        return bool(self.tokens or self.news or self.over)
+        self.stirred = False
+        self.watching: Collection[Peer] = ()
 
     def stir(self, *, tokens: tuple[int, ...] = (), over: str | None = None) -> None:
         self.tokens = tokens or self.tokens
         self.over = over or self.over
-        self.news = True
+        self.stirred = True
         self.ring()
+
+    def settle(self) -> None:
+        """Somebody looks: what has stirred until now is known."""
+        self.stirred = bool(self.tokens or self.over)
 
     def ring(self) -> None:
         """Most wait for mail and need no bell: whoever makes one must look once more before it waits."""

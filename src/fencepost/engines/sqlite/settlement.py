@@ -33,7 +33,7 @@ class Settlement:
         while True:
             place = queue.places.get(key)
             if place is not None:
-                place.news = False
+                place.settle()
             fronts = self._fronts(request, place)
             rows = [row for front in fronts for row in front]
             held = {row.part: row.number for row in rows if row.key == key and not row.waiting}

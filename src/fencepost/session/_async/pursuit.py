@@ -96,7 +96,7 @@ async def _queue(
         answer: Granted | Queued | Busy | Gone = queued
         while isinstance(answer, Queued):
             # No longer than the lease is proven: a waiter cut off from the engine must not wait for ever.
-            left = deadline.no_later_than(keeper.ends_at).left(now())
+            left = min(deadline.at, keeper.ends_at) - now()
             if left <= 0 or not keeper.proven():
                 return answer
             try:

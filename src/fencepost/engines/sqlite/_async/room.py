@@ -19,7 +19,7 @@ class AsyncRoom:
     def __init__(self, box: mailbox.Mailbox, places: dict[Key, Place], clock: runtime.Clock) -> None:
         self._box = box
         self._places = places
-        self._clock = clock
+        self._now = clock.now
         self._present: deque[Place] = deque()
         # Whoever takes the one thing in it reads: taking it is atomic in threads as well.
         self._role = deque([True])
@@ -30,10 +30,11 @@ class AsyncRoom:
 
     async def wait(self, place: Place, until: float) -> None:
         """Return when the place has stirred, or at `until`."""
-        self._watch(place)
+        if place.watching or self._address != self._box.name:
+            self._watch(place)
         self._present.append(place)
         try:
-            while not place.stirred and (left := until - self._clock.now()) > 0:
+            while not place.stirred and (left := until - self._now()) > 0:
                 if self._take_role():
                     try:
                         await self._read(place, until)
@@ -60,7 +61,7 @@ class AsyncRoom:
 
     def _take_role(self) -> bool:
         try:
-            return self._role.pop()
+            return bool(self._role) and self._role.pop()
         except IndexError:
             return False
 
@@ -94,14 +95,20 @@ class AsyncRoom:
                 raise
 
     async def _read_until(self, place: Place, until: float) -> None:
-        self._deliver()
-        while not place.stirred and (left := min(until - self._clock.now(), LONGEST_NAP)) > 0:
+        count = 0
+        while not place.stirred and (left := min(until - self._now(), LONGEST_NAP)) > 0:
             if self._watched:
                 await self._read_and_watch(left)
-            else:
-                letter = await runtime.receive(self._box.inbox, mailbox.LONGEST, left)
-                if letter is not None:
-                    self._hand_out(letter)
+                continue
+            letter = await runtime.receive(self._box.inbox, mailbox.LONGEST, left)
+            if letter is not None:
+                self._hand_out(letter)
+                count += 1
+                if len(self._places) > 1:
+                    count += self._deliver()
+                if count >= self._box.room:
+                    # The box was full, and letters may have been lost.
+                    self._hand_out(None)
 
     async def _read_and_watch(self, left: float) -> None:
         if await runtime.readable(self._epoll.fileno(), left) and not self._deliver():
@@ -109,13 +116,13 @@ class AsyncRoom:
                 if fd in self._watched:
                     self._died(fd)
 
-    def _deliver(self) -> bool:
-        """Whether there was mail."""
-        found = False
+    def _deliver(self) -> int:
+        """Hand out all the mail there is; how much it was."""
+        count = 0
         for letter in self._box.drain():
-            found = True
+            count += 1
             self._hand_out(letter)
-        return found
+        return count
 
     def _hand_out(self, letter: bytes | None) -> None:
         if letter is None:
