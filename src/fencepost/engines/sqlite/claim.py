@@ -6,6 +6,7 @@ line, and to hand over to the first in line. Whatever is not so simple goes to `
 
 from fencepost.contract.answer import Busy, Gone, Granted, Queued
 from fencepost.core.claim import Claim, Mode, Request
+from fencepost.core.holder import Holder
 from fencepost.engines.sqlite.mailbox import Letter
 from fencepost.engines.sqlite.place import Place
 from fencepost.engines.sqlite.queue import Queue
@@ -17,7 +18,6 @@ JOIN = STATEMENTS["join"]
 RELEASE = STATEMENTS["release"]
 HAND_OVER = STATEMENTS["hand_over"]
 LET_GO = STATEMENTS["let_go"]
-MOST_BUSY = 1000
 # Who stands in line looks whom to watch only after this long: where locks change hands quickly, its turn comes first.
 LOOK_AFTER = 0.05
 
@@ -30,21 +30,18 @@ class Claims:
         self._settlement = Settlement(queue)
         self._store = queue.store
         self._now = queue.now
-        # Names that were seen with a queue lately. A wrong guess costs time only.
-        self._busy: set[str] = set()
-        # Requests of which we do not know what became of them: they may stand in line unknown to us.
-        self._unsure: set[Request] = set()
+        # The latest serial of each lease: a request that is not newer may have been asked before.
+        self._latest: dict[str, int] = {}
 
     def claim(self, request: Request, wait: bool) -> Granted | Queued | Busy | Gone:
-        if self._unsure and request in self._unsure:
-            answer = self._queue.atomically(self._settlement.recall, request, wait)
-            self._unsure.discard(request)
-            return answer
-        try:
-            return self._claim(request, wait)
-        except BaseException:
-            self._unsure.add(request)
-            raise
+        holder, serial, _ = request
+        if serial <= self._latest.get(holder.id, 0):
+            return self._queue.atomically(self._settlement.recall, request, wait)
+        self._latest[holder.id] = serial
+        return self._claim(request, wait)
+
+    def forget(self, holder: Holder) -> None:
+        self._latest.pop(holder.id, None)
 
     def _claim(self, request: Request, wait: bool) -> Granted | Queued | Busy | Gone:
         holder, serial, asks = request
@@ -54,34 +51,37 @@ class Claims:
                 store = self._store
                 token = store.mint()
                 row = (name, token, holder.id, serial, mode._value_, weight, limit, note, self._now())
-                if wait and mode is Mode.EXCLUSIVE and name in self._busy:
+                if wait and mode is Mode.EXCLUSIVE and store.gate.has_line(name):
                     place = self._join(request, token, row)
                     if place is not None:
                         return Queued(request, (), place)
-                    self._busy.discard(name)
                 if store.execute(GRANT, row).rowcount == 1:
                     return Granted((token,))
-                self._note_busy(name)
         return self._queue.atomically(self._settlement.settle, request, wait)
 
     def release(self, claim: Claim) -> bool:
         holder, _, ask, token = claim
         name = ask.name
-        now = self._now()
-        execute = self._store.execute
-        if name in self._busy:
-            number = self._store.mint()
-            for heir, serial, mailbox in execute(HAND_OVER, (name, number, now, token, holder.id)).fetchall():
-                self._queue.letters = (Letter(mailbox, heir, serial, (number,)),)
+        gate = self._store.gate
+        if gate.has_line(name):
+            if self._hand_over(holder.id, name, token):
                 return True
-            self._busy.discard(name)
-        if execute(RELEASE, (name, token, holder.id, now)).rowcount == 1:
+            gate.note_line(name, there=False)
+        if self._store.execute(RELEASE, (name, token, holder.id, self._now())).rowcount == 1:
             return True
-        self._note_busy(name)
         return self._queue.atomically(self._let_go, holder.id, name, token)
 
+    def _hand_over(self, holder: str, name: str, token: int | None) -> bool:
+        """Whether the name went to the first in line."""
+        number = self._store.mint()
+        for heir, serial, mailbox in self._store.execute(
+            HAND_OVER, (name, number, self._now(), token, holder)
+        ).fetchall():
+            self._queue.letters = (Letter(mailbox, heir, serial, (number,)),)
+            return True
+        return False
+
     def withdraw(self, request: Request) -> None:
-        self._unsure.discard(request)
         place = self._queue.places.pop((request.holder.id, request.serial), None)
         if place is not None:
             place.stir(over="the request was withdrawn")
@@ -93,10 +93,9 @@ class Claims:
     def _join(self, request: Request, number: int, row: tuple[object, ...]) -> Place | None:
         """A place in the queue of a name that was busy a moment ago; None if it is not that simple."""
         queue = self._queue
-        key = (request.holder.id, request.serial)
-        if key in queue.places or self._store.execute(JOIN, (*row, queue.mailbox.name)).rowcount != 1:
+        if self._store.execute(JOIN, (*row, queue.mailbox.name)).rowcount != 1:
             return None
-        place = queue.places[key] = Place((number,), self._now() + LOOK_AFTER)
+        place = queue.places[request.holder.id, request.serial] = Place((number,), self._now() + LOOK_AFTER)
         return place
 
     def _let_go(self, holder: str, name: str, token: int | None) -> bool:
@@ -105,8 +104,3 @@ class Claims:
             return False
         self._queue.promote((name,))
         return True
-
-    def _note_busy(self, name: str) -> None:
-        if len(self._busy) >= MOST_BUSY:
-            self._busy.clear()
-        self._busy.add(name)

@@ -25,6 +25,8 @@ AHEAD_US = 3_600_000_000
 KIND, BOOT, LAST, CEILING, DEVICE, INODE = range(6)
 # Two records of the ceiling, (number, digest) each, written in turn: one of them is always whole.
 RECORDS = (8, 16)
+# The second half of the file: one byte for the names of one hash, set while somebody may wait for one of them.
+LINES = range(2048, 4096)
 BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 _SHUT = fcntl.LOCK_EX | fcntl.LOCK_NB
 _OPEN = fcntl.LOCK_UN
@@ -43,6 +45,10 @@ def _digest(number: int) -> int:
     return zlib.crc32(b"ceiling %d" % number) | 1 << 32
 
 
+def _line(name: str) -> int:
+    return LINES[zlib.crc32(name.encode()) % len(LINES)]
+
+
 class Gate:
     """`fresh` is true after an entry that found no memory of the counter in the file."""
 
@@ -53,6 +59,7 @@ class Gate:
         self._boot = int(boot_id().replace("-", "")[:16], 16)
         self._fd = -1
         self._words: memoryview | None = None
+        self._bytes: mmap.mmap | None = None
         self._last = 0
         let_go_after_fork(self)
 
@@ -102,6 +109,15 @@ class Gate:
             self._reserve(number + AHEAD_US)
         words[LAST] = max(words[LAST], number)
 
+    def has_line(self, name: str) -> bool:
+        """Whether somebody may wait for the name, or for another of the same hash. A wrong guess costs time only."""
+        assert self._bytes is not None
+        return self._bytes[_line(name)] != 0
+
+    def note_line(self, name: str, *, there: bool) -> None:
+        assert self._bytes is not None
+        self._bytes[_line(name)] = there
+
     @property
     def ceiling(self) -> int:
         assert self._words is not None
@@ -124,7 +140,7 @@ class Gate:
         self.abandon()
 
     def abandon(self) -> None:
-        fd, self._fd, self._words = self._fd, -1, None
+        fd, self._fd, self._words, self._bytes = self._fd, -1, None, None
         if fd >= 0:
             os.close(fd)
 
@@ -135,7 +151,8 @@ class Gate:
         # Real blocks, never a hole: writing through the map to a full disk would kill the process.
         os.posix_fallocate(self._fd, 0, SIZE)
         os.ftruncate(self._fd, SIZE)
-        self._words = words = memoryview(mmap.mmap(self._fd, SIZE)).cast("Q")
+        self._bytes = mmap.mmap(self._fd, SIZE)
+        self._words = words = memoryview(self._bytes).cast("Q")
         known = words[KIND] == MAGIC
         durable = max(words[at] if words[at + 1] == _digest(words[at]) else 0 for at in RECORDS)
         self.rebooted = known and words[BOOT] != self._boot
@@ -144,6 +161,7 @@ class Gate:
             return
         last = max(durable, self._last)
         words[DEVICE] = words[INODE] = words[CEILING] = 0
+        self._bytes[LINES.start :] = bytes(len(LINES))
         words[LAST] = last
         self._reserve(next_token(last, wall_us()) + AHEAD_US)
         words[BOOT] = self._boot

@@ -125,18 +125,14 @@ class Mailbox:
             each.close()
 
     def drain(self) -> Iterator[bytes | None]:
-        """All letters in the box; then None if it was full, and others may have been lost."""
-        count = 0
+        """The letters in the box; None for one that is too long to read."""
         receive = self.inbox.recv
         while True:
             try:
                 letter = receive(LONGEST, socket.MSG_DONTWAIT)
             except OSError:
                 break
-            count += 1
             yield letter if len(letter) < LONGEST else None
-        if count >= self.room:
-            yield None
 
     def unlink(self, name: str) -> None:
         try:

@@ -94,7 +94,7 @@ class Settlement:
         holder, serial, asks = request
         rows = [row for name in request.names for row in self._queue.rows("mine", name, holder.id, serial)]
         tickets = {row.part: row.number for row in rows if row.waiting}
-        if len(tickets) == len(asks):
+        if len(tickets) == len(asks) and (holder.id, serial) not in self._queue.places:
             self._queue.places[holder.id, serial] = Place(tuple(tickets[part] for part in range(len(asks))))
         return self.settle(request, wait)
 
@@ -124,6 +124,8 @@ class Settlement:
         tickets = tuple(self._store.mint() for _ in request.asks)
         place = queue.places[request.holder.id, request.serial] = Place(tickets)
         queue.change("move_in", request.holder.id, queue.mailbox.name)
+        for name in request.names:
+            self._store.gate.note_line(name, there=True)
         self._insert(request, tickets, waiting=1)
         return place
 

@@ -76,6 +76,7 @@ class AsyncSqliteEngine:
 
     async def lease_close(self, holder: Holder) -> None:
         self._lease_ends.pop(holder.id, None)
+        self._claims.forget(holder)
         try:
             await self._transact(self._leases.close, holder)
         finally:

@@ -76,6 +76,7 @@ class SqliteEngine:
 
     def lease_close(self, holder: Holder) -> None:
         self._lease_ends.pop(holder.id, None)
+        self._claims.forget(holder)
         try:
             self._transact(self._leases.close, holder)
         finally:

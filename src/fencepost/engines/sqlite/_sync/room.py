@@ -97,32 +97,37 @@ class Room:
     def _read_until(self, place: Place, until: float) -> None:
         count = 0
         while not place.stirred and (left := min(until - self._now(), LONGEST_NAP)) > 0:
-            if self._watched:
-                self._read_and_watch(left)
-                continue
-            letter = runtime.receive(self._box.inbox, mailbox.LONGEST, left)
-            if letter is not None:
-                self._hand_out(letter)
-                count += 1
-                if len(self._places) > 1:
-                    count += self._deliver()
-                if count >= self._box.room:
-                    # The box was full, and letters may have been lost.
-                    self._hand_out(None)
-
-    def _read_and_watch(self, left: float) -> None:
-        if runtime.readable(self._epoll.fileno(), left) and not self._deliver():
-            for fd, _ in self._epoll.poll(0):
-                if fd in self._watched:
-                    self._died(fd)
+            if not self._watched:
+                letter = runtime.receive(self._box.inbox, mailbox.LONGEST, left)
+                if letter is not None:
+                    self._hand_out(letter)
+                    count += 1
+            elif runtime.readable(self._epoll.fileno(), left):
+                found = self._deliver()
+                count += found
+                if not found:
+                    self._look_who_died()
+            if len(self._places) > 1:
+                count += self._deliver()
+            if count >= self._box.room:
+                # The box was full, and letters may have been lost.
+                self._hand_out(None)
+                count = 0
 
     def _deliver(self) -> int:
-        """Hand out all the mail there is; how much it was."""
+        """Hand out the mail there is, or the first of it if only one waits; how much that was."""
         count = 0
         for letter in self._box.drain():
-            count += 1
             self._hand_out(letter)
+            count += 1
+            if len(self._places) <= 1:
+                break
         return count
+
+    def _look_who_died(self) -> None:
+        for fd, _ in self._epoll.poll(0):
+            if fd in self._watched:
+                self._died(fd)
 
     def _hand_out(self, letter: bytes | None) -> None:
         if letter is None:
