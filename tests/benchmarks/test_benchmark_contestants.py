@@ -6,10 +6,10 @@ from pathlib import Path
 from time import monotonic_ns
 
 import pytest
-from benchmarks.contestants import Contestant
-from benchmarks.troop import Troop
 
 from benchmarks import contestants
+from benchmarks.contestants import Contestant
+from benchmarks.troop import Troop
 
 ACROSS = [name for name, kind in contestants.ALL.items() if kind.across_processes]
 HELD_NS = 200_000_000

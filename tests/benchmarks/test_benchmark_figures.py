@@ -1,6 +1,7 @@
 """The arithmetic between samples and verdicts."""
 
 import pytest
+
 from benchmarks.contended import share
 from benchmarks.quantile import median, quantile, spread
 from benchmarks.report import Target

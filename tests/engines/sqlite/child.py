@@ -2,15 +2,18 @@
 
 `own` waits for such a line before it begins, so that many can begin at once.
 
-python child.py hold|wait|own PATH NAME TTL
+`fall` holds, and at a line of input releases, but is killed between the letter to the heir and the state file.
+
+python child.py hold|wait|own|fall PATH NAME TTL
 """
 
 import os
+import signal
 import sys
 
 from fencepost._runtime import threads
 from fencepost.contract.answer import Granted, Queued
-from fencepost.core.claim import Ask, Request
+from fencepost.core.claim import Ask, Claim, Request
 from fencepost.core.holder import Holder
 from fencepost.core.url import Url
 from fencepost.engines.sqlite._sync.engine import Engine
@@ -37,6 +40,9 @@ def main() -> None:
         return
     print("granted", *answer.tokens if isinstance(answer, Granted) else [answer], flush=True)
     sys.stdin.readline()
+    if what == "fall" and isinstance(answer, Granted):
+        engine._store.execute = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
+        engine.release(Claim(holder, 1, request.asks[0], answer.tokens[0]))
     engine.lease_close(holder)
     engine.close()
 

@@ -7,6 +7,7 @@ line, and to hand over to the first in line. Whatever is not so simple goes to `
 from fencepost.contract.answer import Busy, Gone, Granted, Queued
 from fencepost.core.claim import Claim, Mode, Request
 from fencepost.core.holder import Holder
+from fencepost.engines.sqlite.heir import heir_of
 from fencepost.engines.sqlite.mailbox import Letter
 from fencepost.engines.sqlite.place import Place
 from fencepost.engines.sqlite.queue import Queue
@@ -18,6 +19,7 @@ JOIN = STATEMENTS["join"]
 RELEASE = STATEMENTS["release"]
 HAND_OVER = STATEMENTS["hand_over"]
 LET_GO = STATEMENTS["let_go"]
+LET_GO_ALL = STATEMENTS["let_go_all"]
 # Who stands in line looks whom to watch only after this long: where locks change hands quickly, its turn comes first.
 LOOK_AFTER = 0.05
 
@@ -60,24 +62,27 @@ class Claims:
         return self._queue.atomically(self._settlement.settle, request, wait)
 
     def release(self, claim: Claim) -> bool:
-        holder, _, ask, token = claim
+        holder, serial, ask, token = claim
         name = ask.name
         gate = self._store.gate
-        if gate.has_line(name):
+        if token is not None and gate.has_line(name):
             if self._hand_over(holder.id, name, token):
                 return True
             gate.note_line(name, there=False)
         if self._store.execute(RELEASE, (name, token, holder.id, self._now())).rowcount == 1:
             return True
-        return self._queue.atomically(self._let_go, holder.id, name, token)
+        return self._queue.atomically(self._let_go, holder.id, serial, name, token)
 
-    def _hand_over(self, holder: str, name: str, token: int | None) -> bool:
+    def _hand_over(self, holder: str, name: str, token: int) -> bool:
         """Whether the name went to the first in line."""
-        number = self._store.mint()
-        for heir, serial, mailbox in self._store.execute(
-            HAND_OVER, (name, number, self._now(), token, holder)
-        ).fetchall():
-            self._queue.letters = (Letter(mailbox, heir, serial, (number,)),)
+        store, queue, now = self._store, self._queue, self._now()
+        heir = heir_of(store.gate, name, token, now) if queue.lease_ends.get(holder, 0.0) > now else None
+        number = store.mint()
+        store.gate.note_change()
+        told = heir is not None and queue.mailbox.send(Letter(heir.mailbox, heir.holder, heir.serial, (number,)))
+        for who, serial, mailbox in store.execute(HAND_OVER, (name, number, now, token, holder)).fetchall():
+            if not told:
+                queue.letters = (Letter(mailbox, who, serial, (number,)),)
             return True
         return False
 
@@ -98,8 +103,14 @@ class Claims:
         place = queue.places[request.holder.id, request.serial] = Place((number,), self._now() + LOOK_AFTER)
         return place
 
-    def _let_go(self, holder: str, name: str, token: int | None) -> bool:
-        if self._store.execute(LET_GO, (name, token, holder, self._now())).rowcount != 1:
+    def _let_go(self, holder: str, serial: int, name: str, token: int | None) -> bool:
+        execute, now = self._store.execute, self._now()
+        self._store.gate.note_change()
+        if not (
+            execute(LET_GO, (name, token, holder, now)).rowcount
+            # Told by somebody who did not live to write it down, we were granted it once more, with another token.
+            or execute(LET_GO_ALL, (name, serial, holder, now)).rowcount
+        ):
             self._settlement.clear_up(holder, name)
             return False
         self._queue.promote((name,))

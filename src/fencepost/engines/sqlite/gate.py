@@ -19,14 +19,16 @@ from pathlib import Path
 from fencepost.core.token import next_token
 from fencepost.engines.sqlite.inheritance import let_go_after_fork
 
-SIZE = 4096
+SIZE = 8192
 MAGIC = int.from_bytes(b"fencepst")
 AHEAD_US = 3_600_000_000
-KIND, BOOT, LAST, CEILING, DEVICE, INODE = range(6)
+KIND, BOOT, LAST, CEILING, DEVICE, INODE, CHANGES = range(7)
 # Two records of the ceiling, (number, digest) each, written in turn: one of them is always whole.
 RECORDS = (8, 16)
-# The second half of the file: one byte for the names of one hash, set while somebody may wait for one of them.
+# One byte for the names of one hash, set while somebody may wait for one of them.
 LINES = range(2048, 4096)
+# What `heir` notes: who is first in line.
+HEIRS = range(4096, 8192)
 BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 _SHUT = fcntl.LOCK_EX | fcntl.LOCK_NB
 _OPEN = fcntl.LOCK_UN
@@ -119,6 +121,21 @@ class Gate:
         self._bytes[_line(name)] = there
 
     @property
+    def notes(self) -> mmap.mmap:
+        assert self._bytes is not None
+        return self._bytes
+
+    @property
+    def changes(self) -> int:
+        """Grows with every change that may make another the first in line."""
+        assert self._words is not None
+        return int(self._words[CHANGES])
+
+    def note_change(self) -> None:
+        assert self._words is not None
+        self._words[CHANGES] += 1
+
+    @property
     def ceiling(self) -> int:
         assert self._words is not None
         return int(self._words[CEILING])
@@ -161,7 +178,7 @@ class Gate:
             return
         last = max(durable, self._last)
         words[DEVICE] = words[INODE] = words[CEILING] = 0
-        self._bytes[LINES.start :] = bytes(len(LINES))
+        self._bytes[LINES.start : HEIRS.stop] = bytes(HEIRS.stop - LINES.start)
         words[LAST] = last
         self._reserve(next_token(last, wall_us()) + AHEAD_US)
         words[BOOT] = self._boot

@@ -85,23 +85,29 @@ class Mailbox:
 
     def send(self, letter: Letter) -> bool:
         """False if there is nobody at that address any more."""
-        text = letter.text()
-        known = self._known.get(letter.mailbox)
+        if not self._send(letter.mailbox, letter.text()):
+            return False
+        # The kernel may have put whoever we woke on our processor, behind us.
+        os.sched_yield()
+        return True
+
+    def _send(self, name: str, text: bytes) -> bool:
+        known = self._known.get(name)
         if known is not None:
             try:
                 known.send(text, socket.MSG_DONTWAIT)
                 return True
             except OSError:
                 # Gone, or full: the slow way tells which.
-                del self._known[letter.mailbox]
+                del self._known[name]
                 known.close()
         try:
             try:
-                self._introduce(letter.mailbox).send(text, socket.MSG_DONTWAIT)
+                self._introduce(name).send(text, socket.MSG_DONTWAIT)
             except FileNotFoundError:
                 # Is the box gone, or has the folder been made anew?
                 self._reach(again=True)
-                self._introduce(letter.mailbox).send(text, socket.MSG_DONTWAIT)
+                self._introduce(name).send(text, socket.MSG_DONTWAIT)
         except OSError as error:
             return error.errno not in NOBODY
         return True

@@ -34,6 +34,8 @@ class Queue:
         self.now = now
         self.places: dict[Key, Place] = {}
         self.letters: Sequence[Letter] = ()
+        # When each lease of this engine ends, counted from the send.
+        self.lease_ends: dict[str, float] = {}
 
     def rows(self, statement: str, *args: object) -> list[Row]:
         return [Row._make(row) for row in self.store.execute(STATEMENTS[statement], args)]
@@ -56,6 +58,7 @@ class Queue:
 
     def bury(self, holders: Collection[str], freed: Iterable[str] = ()) -> None:
         """Remove all that these holders have, and grant it to whoever is next."""
+        self.store.gate.note_change()
         names = set(freed)
         gaps: list[Row] = []
         for holder in holders:
@@ -144,6 +147,7 @@ class Queue:
         return bool(dead)
 
     def _grant(self, rows: list[Row]) -> None:
+        self.store.gate.note_change()
         tokens = tuple(self.store.mint() for _ in rows)
         for row, token in zip(rows, tokens, strict=True):
             self.change("promote", row.name, row.number, token, self.now())

@@ -3,8 +3,9 @@
 import math
 
 from fencepost.contract.answer import Busy, Gone, Granted, Queued
-from fencepost.core.claim import Claim, Request, admits, ahead
+from fencepost.core.claim import Claim, Mode, Request, admits, ahead
 from fencepost.core.token import LARGEST
+from fencepost.engines.sqlite.heir import Heir, note_heir
 from fencepost.engines.sqlite.place import Place
 from fencepost.engines.sqlite.queue import Queue
 from fencepost.engines.sqlite.row import Row
@@ -72,14 +73,27 @@ class Settlement:
                     peer = peers.peer(row.process)
                     if peer is not None and peer.fd >= 0:
                         watching.add(peer)
+        self._note_heir(request, fronts)
         place.watching = watching
         place.until = min(until, default=math.inf)
         peers.trim(watching)
         return Queued(request, tuple(before), place)
 
+    def _note_heir(self, request: Request, fronts: Fronts) -> None:
+        """If we are the first in line behind one who holds the name alone, the release of that one shall know."""
+        rows = fronts[0]
+        if len(request.asks) == len(rows) == 1 and request.asks[0].mode is Mode.EXCLUSIVE:
+            (row,) = rows
+            if not row.waiting and row.mode == Mode.EXCLUSIVE:
+                queue = self._queue
+                heir = Heir(request.holder.id, request.serial, queue.mailbox.name)
+                ends = queue.lease_ends.get(request.holder.id, 0.0)
+                note_heir(self._store.gate, row.name, row.number, ends, heir)
+
     def remove(self, request: Request) -> None:
         """Leave nothing of the request, and let others have it."""
         queue = self._queue
+        self._store.gate.note_change()
         holder, serial, _ = request
         rows = [row for name in request.names for row in queue.rows("mine", name, holder.id, serial)]
         for row in rows:

@@ -152,6 +152,7 @@ class Store:
             ((highest,),) = execute(STATEMENTS["highest"])
             gate.at_least(highest)
         gate.fresh = False
+        gate.note_change()
         status = os.stat(self.path)
         self._identity = gate.state_file = (status.st_dev, status.st_ino)
 

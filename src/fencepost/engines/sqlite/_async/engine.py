@@ -36,7 +36,7 @@ from fencepost.engines.sqlite.settlement import gone
 from fencepost.engines.sqlite.sight import Sight
 from fencepost.engines.sqlite.store import Store
 from fencepost.engines.sqlite.trouble import explain
-from fencepost.errors import Unavailable
+from fencepost.errors import EngineError, Unavailable
 
 T = TypeVar("T")
 SPINS = 20
@@ -53,6 +53,7 @@ class AsyncSqliteEngine:
         self._patience = patience
         self._generation = generation()
         self._mutex = runtime.Mutex()
+        self._closed = False
         self._store = Store(self._path)
         self._mailbox = Mailbox(self._store.mail)
         self._queue = Queue(self._store, self._mailbox, Peers(), clock.now)
@@ -60,22 +61,21 @@ class AsyncSqliteEngine:
         self._leases = Leases(self._queue)
         self._sight = Sight(self._queue, self._leases)
         self._room = AsyncRoom(self._mailbox, self._queue.places, clock)
-        self._lease_ends: dict[str, float] = {}
 
     async def lease_open(self, holder: Holder, ttl: float) -> None:
         sent_at = self._clock.now()
         await self._transact(self._leases.open, holder, ttl)
-        self._lease_ends[holder.id] = sent_at + ttl
+        self._queue.lease_ends[holder.id] = sent_at + ttl
 
     async def lease_renew(self, holder: Holder, ttl: float, claims: Collection[Claim]) -> Renewal:
         sent_at = self._clock.now()
         renewal = await self._transact(self._leases.renew, holder, ttl, claims)
         if renewal.alive:
-            self._lease_ends[holder.id] = sent_at + ttl
+            self._queue.lease_ends[holder.id] = sent_at + ttl
         return renewal
 
     async def lease_close(self, holder: Holder) -> None:
-        self._lease_ends.pop(holder.id, None)
+        self._queue.lease_ends.pop(holder.id, None)
         self._claims.forget(holder)
         try:
             await self._transact(self._leases.close, holder)
@@ -110,7 +110,7 @@ class AsyncSqliteEngine:
             await self._room.wait(place, min(until, place.until))
             if place.over is not None:
                 return Gone(place.over)
-            if place.tokens and now() < self._lease_ends.get(request.holder.id, 0.0):
+            if place.tokens and now() < self._queue.lease_ends.get(request.holder.id, 0.0):
                 self._queue.places.pop((request.holder.id, request.serial), None)
                 return Granted(place.tokens)
             answer = await self._transact(self._claims.look_again, request)
@@ -128,18 +128,25 @@ class AsyncSqliteEngine:
         if self._generation != generation():
             self._store.abandon()
             self._mailbox.abandon()
-        else:
-            self._room.wake_reader()
-            try:
-                if self._store.is_open:
-                    await self._transact(self._store.close)
-            except Exception:
-                # SQLite has locks of its own: without the gate this is slower, not wrong.
-                self._store.close()
+            return
+        self._room.wake_reader()
+        try:
+            if self._store.is_open:
+                await self._transact(self._store.close)
+        except EngineError:
+            # SQLite has locks of its own: closed without the gate it is slower, not wrong.
+            pass
+        await self._mutex.acquire()
+        try:
+            # Whoever came meanwhile is through, and nobody comes after this.
+            self._closed = True
+            self._store.close()
             self._mailbox.close()
-        self._room.close()
-        self._queue.peers.close()
-        self._store.close_gate()
+            self._room.close()
+            self._queue.peers.close()
+            self._store.close_gate()
+        finally:
+            self._mutex.release()
 
     async def _transact(self, work: Callable[..., T], *args: object) -> T:
         """Do `work` alone on this host, then send what it has to say to others."""
@@ -147,6 +154,8 @@ class AsyncSqliteEngine:
         try:
             await self._mutex.acquire()
             try:
+                if self._closed:
+                    raise Unavailable(f"lock state '{self._path}' was closed here: connect again")
                 if not store.try_enter():
                     await self._enter_later()
                 try:
