@@ -4,6 +4,8 @@ A name that nobody has is claimed and released in one statement each, and so is 
 line, and to hand over to the first in line. Whatever is not so simple goes to `Settlement`.
 """
 
+import os
+
 from fencepost.contract.answer import Busy, Gone, Granted, Queued
 from fencepost.core.claim import Claim, Mode, Request
 from fencepost.core.holder import Holder
@@ -80,6 +82,9 @@ class Claims:
         number = store.mint()
         store.gate.note_change()
         told = heir is not None and queue.mailbox.send(Letter(heir.mailbox, heir.holder, heir.serial, (number,)))
+        if told:
+            # It slept, and the kernel may have put it on our processor, behind us.
+            os.sched_yield()
         for who, serial, mailbox in store.execute(HAND_OVER, (name, number, now, token, holder)).fetchall():
             if not told:
                 queue.letters = (Letter(mailbox, who, serial, (number,)),)

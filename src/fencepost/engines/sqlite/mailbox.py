@@ -85,13 +85,7 @@ class Mailbox:
 
     def send(self, letter: Letter) -> bool:
         """False if there is nobody at that address any more."""
-        if not self._send(letter.mailbox, letter.text()):
-            return False
-        # The kernel may have put whoever we woke on our processor, behind us.
-        os.sched_yield()
-        return True
-
-    def _send(self, name: str, text: bytes) -> bool:
+        name, text = letter.mailbox, letter.text()
         known = self._known.get(name)
         if known is not None:
             try:

@@ -17,6 +17,7 @@ from collections.abc import Callable, Collection, Sequence
 from typing import ClassVar, TypeVar
 
 from fencepost._runtime import threads as runtime
+from fencepost._runtime.clock import boottime
 from fencepost._runtime.fork import generation
 from fencepost.contract.answer import Busy, Gone, Granted, Queued, Renewal, Snapshot
 from fencepost.core.backoff import backoff
@@ -39,7 +40,7 @@ from fencepost.engines.sqlite.trouble import explain
 from fencepost.errors import EngineError, Unavailable
 
 T = TypeVar("T")
-SPINS = 20
+SPIN = 0.0003
 
 
 class SqliteEngine:
@@ -172,20 +173,20 @@ class SqliteEngine:
         return result
 
     def _enter_later(self) -> None:
-        """Transactions take microseconds: spin first, then nap ever longer."""
-        for _ in range(SPINS):
+        """Transactions take microseconds: spin, so that one who comes and goes can not keep us out; then nap."""
+        began_at = boottime()
+        while boottime() < began_at + SPIN:
             os.sched_yield()
             if self._store.try_enter():
                 return
-        until = self._clock.now() + self._patience
         attempt = 0
         while not self._store.try_enter():
-            if self._clock.now() >= until:
+            if boottime() >= began_at + self._patience:
                 raise Unavailable(
                     f"lock state '{self._path}' is busy: another process has been inside its gate for "
                     f"{self._patience:g} s, or many were in turn"
                 )
-            runtime.sleep(backoff(attempt, random.random(), first=0.00005, most=0.002))
+            runtime.sleep(backoff(attempt, random.random(), first=0.00005, most=0.0005))
             attempt += 1
 
     def _post(self, letters: Sequence[Letter]) -> None:
