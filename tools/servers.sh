@@ -8,6 +8,7 @@ need() { command -v "$1" >/dev/null || missing="$missing $2"; }
 need sqlite3 sqlite3
 need redis-server redis-server
 need redis-sentinel redis-sentinel
+need openssl openssl
 
 [ -z "$missing" ] && exit 0
 if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then

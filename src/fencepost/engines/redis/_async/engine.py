@@ -1,0 +1,287 @@
+# Written by hand; the blocking twin under _sync is generated from it.
+"""The engine on Redis or Valkey.
+
+What holds: each grant has a token above all earlier ones of its name, also after FLUSHALL, a restart without
+persistence or a fail-over, as long as the server's clock is not set back further than the time since the last grant.
+Waiters are served in the order in which they reached the server; a release makes the next one the holder and tells it.
+A lock excludes every other client that uses `SET key value NX PX` on the same key.
+
+Limits: replication is asynchronous, so a fail-over can leave two holders; their tokens are ordered, and a fence
+refuses the older. `wait_replicas` makes that rarer, not impossible.
+"""
+
+import random
+import secrets
+from collections.abc import Collection, Sequence
+from typing import ClassVar
+
+from fencepost._runtime import aio as runtime
+from fencepost.contract.answer import Busy, Gone, Granted, Queued, Renewal, Snapshot
+from fencepost.core.backoff import backoff
+from fencepost.core.claim import Claim, Request
+from fencepost.core.holder import Holder
+from fencepost.core.traits import Traits
+from fencepost.core.url import Url
+from fencepost.engines.redis import record
+from fencepost.engines.redis._async.server import AsyncServer
+from fencepost.engines.redis.address import count, locate
+from fencepost.engines.redis.key import SINGLE, Place, Shard
+from fencepost.engines.redis.lease import Entry, Lease, leave, member
+from fencepost.engines.redis.resp import Reply
+from fencepost.engines.redis.script import EVICT, LEAVE, LOOK, NAMES, OPEN, RELEASE, RENEW, Script
+from fencepost.engines.redis.waiter import Waiter
+from fencepost.engines.redis.wire import aio as wire
+from fencepost.errors import Unavailable
+
+AUDIT_LENGTH = 1000
+MOST_PLACES = 10_000
+RELEASE_HEAD = RELEASE.head(3, 1)
+FORGOTTEN = "redis has no lease of this holder: it ended, or the server lost its memory"
+
+
+class AsyncRedisEngine:
+    traits: ClassVar[Traits] = Traits(
+        scope="network",
+        fencing="clock",
+        survives="restart",
+        order="arrival",
+        death="lease",
+        ttl_floor=0.05,
+        neighbours=("redis-py",),
+    )
+
+    def __init__(self, url: Url, *, clock: runtime.Clock, patience: float) -> None:
+        self._server = self._connect(url, patience)
+        self._prefix = url.options.get("prefix", "")
+        self._replicas = count(url, "wait_replicas")
+        self._patience = patience
+        self._now = clock.now
+        self._leases: dict[str, Lease] = {}
+        self._places: dict[str, Place] = {}
+        self._ear = wire.Ear(f"fencepost-{secrets.token_hex(8)}", self._deliver)
+
+    def _connect(self, url: Url, patience: float) -> AsyncServer:
+        return AsyncServer(locate(url), patience)
+
+    # Leases
+
+    async def lease_open(self, holder: Holder, ttl: float) -> None:
+        lease = Lease(holder, ttl, self._ear.channel)
+        slot, shard = lease.home = self._home(holder)
+        await self._server.run(OPEN, OPEN.pack([shard.lease(holder.id)], lease.ttl), slot)
+        lease.slots[slot] = shard
+        self._leases[holder.id] = lease
+
+    async def lease_renew(self, holder: Holder, ttl: float, claims: Collection[Claim]) -> Renewal:
+        lease = self._leases.get(holder.id)
+        if lease is None:
+            return Renewal(alive=False)
+        lease.ttl = max(1, int(ttl * 1000))
+        batches = lease.renewals()
+        replies = await self._server.run_all(RENEW, [(batch.slot, batch.command) for batch in batches])
+        gone: dict[tuple[int, str], str] = {}
+        for (slot, _, subjects), reply in zip(batches, replies, strict=True):
+            if reply == 0:
+                lease.slots.pop(slot, None)
+                amiss = [(subject, "") for subject in subjects]
+            else:
+                pairs = [] if reply == 1 else zip(reply[::2], reply[1::2], strict=True)
+                amiss = [(subjects[position - 1], reason.decode()) for position, reason in pairs]
+            for (entry, name, _, _), reason in amiss:
+                self._miss(lease, entry, name)
+                gone[entry.request.serial, name] = reason or "the engine no longer has it"
+        if not lease.slots:
+            self._forget(lease, FORGOTTEN)
+            return Renewal(alive=False)
+        believed = {(claim.serial, claim.name) for claim in claims}
+        gone |= {key: "the engine no longer has it" for key in believed - lease.held() if key not in gone}
+        return Renewal(True, tuple((*key, reason) for key, reason in gone.items() if key in believed))
+
+    async def lease_close(self, holder: Holder) -> None:
+        lease = self._leases.get(holder.id) or Lease(holder, 0, "")
+        lease.home = self._home(holder)
+        self._forget(lease, "the lease was closed")
+        await self._server.run_all(LEAVE, [(batch.slot, batch.command) for batch in lease.closings()])
+
+    # Claims
+
+    async def claim(self, request: Request, *, wait: bool) -> Granted | Queued | Busy | Gone:
+        holder, serial, asks = request
+        lease = self._leases.get(holder.id)
+        if lease is None:
+            return Gone(FORGOTTEN)
+        entry = lease.entries.get(serial)
+        if entry is None:
+            name = asks[0].name
+            places = [self._places.get(name) or self._place(name)]
+            if len(asks) > 1:
+                places += [self._place(ask.name) for ask in asks[1:]]
+            entry = lease.note(request, places)
+        elif wait and not self._ear.is_open:
+            # It may have a place: asking without one would lose it.
+            await self._listen()
+        # Ask without a place first: where nobody is in the way there is nothing to listen for.
+        listening = self._ear.is_open
+        script, command = lease.claim(entry, wait=wait and listening)
+        place = entry.places[0]
+        if self._replicas:
+            reply = await self._run_on_replicas(script, command, entry)
+        else:
+            reply = await self._server.run(script, command, place.slot)
+        if place.slot not in lease.slots:
+            lease.slots[place.slot] = place.shard
+        if type(reply) is int:
+            entry.tokens = {asks[0].name: reply}
+            entry.packed = None
+            return Granted((reply,))
+        if reply[0] == 1:
+            return self._grant(entry, tuple(map(int, reply[1:])))
+        if reply[0] == -1:
+            self._forget(lease, FORGOTTEN)
+            return Gone(FORGOTTEN)
+        if wait and not listening:
+            lease.entries.pop(serial, None)
+            await self._listen()
+            return await self.claim(request, wait=True)
+        return self._refuse(lease, entry, reply, wait)
+
+    def _grant(self, entry: Entry, tokens: tuple[int, ...]) -> Granted:
+        entry.tokens = {ask.name: token for ask, token in zip(entry.request.asks, tokens, strict=True)}
+        entry.waiter = entry.packed = None
+        return Granted(tokens)
+
+    def _refuse(self, lease: Lease, entry: Entry, reply: Reply, wait: bool) -> Queued | Busy:
+        names = {place.lock: ask.name for ask, place in zip(entry.request.asks, entry.places, strict=True)}
+        texts = zip(reply[3::3], reply[5::3], strict=True)
+        ahead = tuple(record.claim_of(names[lock], lock, text) for lock, text in texts)
+        if not wait:
+            lease.entries.pop(entry.request.serial, None)
+            return Busy(ahead)
+        # The end of a lease is pushed by nobody, nor is a stranger's release: whoever is first looks for it.
+        again = reply[1] / 1000 + random.uniform(0.001, 0.005) if reply[1] >= 0 else lease.ttl / 1000
+        if reply[2]:
+            again = min(again, backoff(entry.looks, random.random(), first=0.01, most=0.1))
+            entry.looks += 1
+        entry.again_at = self._now() + again
+        entry.waiter = entry.waiter or Waiter()
+        return Queued(entry.request, ahead, entry)
+
+    async def wait(self, queued: Queued, timeout: float) -> Granted | Queued | Gone:
+        request = queued.request
+        until = self._now() + timeout
+        while True:
+            entry: Entry = queued.place
+            waiter = entry.waiter
+            if waiter is None:
+                return Granted(tuple((entry.tokens or {}).values())) if entry.tokens else Gone(FORGOTTEN)
+            await self._ear.wait(waiter, min(until, entry.again_at))
+            if waiter.over is not None:
+                return Gone(waiter.over)
+            if waiter.tokens and not self._replicas:
+                return self._grant(entry, waiter.tokens)
+            if not waiter.stirred and self._now() >= until:
+                return queued
+            waiter.news = False
+            answer = await self.claim(request, wait=True)
+            if not isinstance(answer, Queued):
+                return Gone(FORGOTTEN) if isinstance(answer, Busy) else answer
+            queued = answer
+
+    async def withdraw(self, request: Request) -> None:
+        lease = self._leases.get(request.holder.id)
+        entry = None if lease is None else lease.entries.pop(request.serial, None)
+        places = [self._place(ask.name) for ask in request.asks]
+        if lease is not None and entry is not None:
+            text = lease.member(entry)
+        else:
+            text = member(request.holder, request, [place.lock for place in places], 0, b"")
+        place = places[0]
+        await self._server.run(
+            LEAVE, leave(place.shard.index, place.shard, "", [(each.lock, text) for each in places]), place.slot
+        )
+
+    async def release(self, claim: Claim) -> bool:
+        holder, serial, ask, token = claim
+        name = ask.name
+        lease = self._leases.get(holder.id)
+        if lease is not None and serial in lease.entries:
+            lease.drop(serial, name)
+        place = self._places.get(name) or self._place(name)
+        own = b"fp:%b:%d:%d:" % (holder.id.encode(), serial, token or 0)
+        command = b"%b%b%b$%d\r\n%b\r\n" % (RELEASE_HEAD, place.pair, place.shard.index_bulk, len(own), own)
+        reply: int = await self._server.run(RELEASE, command, place.slot)
+        return reply == 1
+
+    # What operators see and do
+
+    async def look(self, name: str) -> Snapshot:
+        place = self._place(name)
+        reply = await self._server.run(LOOK, LOOK.pack([place.lock, place.shard.index, place.shard.audit]), place.slot)
+        return record.snapshot_of(name, place.lock, reply)
+
+    async def names(self, prefix: str) -> Sequence[str]:
+        start = (self._prefix + prefix).encode()
+        commands = [(slot, NAMES.pack([index], start)) for slot, index in await self._server.indices()]
+        replies = await self._server.run_all(NAMES, commands)
+        return sorted(lock.decode()[len(self._prefix) :] for locks in replies for lock in locks)
+
+    async def evict(self, name: str, by: str) -> tuple[Claim, ...]:
+        place = self._place(name)
+        keys = [place.lock, place.shard.index, place.shard.audit]
+        reply = await self._server.run(EVICT, EVICT.pack(keys, by, AUDIT_LENGTH), place.slot)
+        return tuple(record.claim_of(name, place.lock, text) for text in reply)
+
+    async def close(self) -> None:
+        for lease in list(self._leases.values()):
+            self._forget(lease, "the session was closed")
+        self._ear.close()
+        self._server.close()
+
+    # Inside
+
+    def _place(self, name: str) -> Place:
+        place = self._places.get(name)
+        if place is None:
+            if len(self._places) >= MOST_PLACES:
+                self._places.clear()
+            lock = (self._prefix + name).encode()
+            place = self._places[name] = Place(lock, clustered=self._server.clustered)
+        return place
+
+    async def _listen(self) -> None:
+        await self._ear.open(await self._server.listening_at(), self._patience)
+
+    def _home(self, holder: Holder) -> tuple[int, Shard]:
+        """Where a lease stands that has nothing on it."""
+        return 0, SINGLE
+
+    def _miss(self, lease: Lease, entry: Entry, name: str) -> None:
+        """The server does not have it as we thought: a claim is gone, a place has become something else."""
+        if entry.tokens is not None:
+            lease.drop(entry.request.serial, name)
+        elif entry.waiter is not None:
+            entry.waiter.stir()
+
+    def _forget(self, lease: Lease, reason: str) -> None:
+        self._leases.pop(lease.holder.id, None)
+        for entry in list(lease.entries.values()):
+            if entry.waiter is not None:
+                entry.waiter.stir(over=reason)
+
+    def _deliver(self, message: bytes) -> None:
+        holder, serial, tokens = message.decode().split(":")
+        lease = self._leases.get(holder)
+        entry = None if lease is None else lease.entries.get(int(serial))
+        if entry is not None and entry.waiter is not None:
+            entry.waiter.stir(tokens=tuple(int(token) for token in tokens.split(",") if token))
+
+    async def _run_on_replicas(self, script: Script, command: bytes, entry: Entry) -> Reply:
+        """A grant counts only once enough replicas have it; else it is undone."""
+        reply, seen = await self._server.run_and_wait(script, command, entry.places[0].slot, self._replicas)
+        if (type(reply) is int or reply[0] == 1) and seen < self._replicas:
+            await self.withdraw(entry.request)
+            raise Unavailable(f"{seen} of {self._replicas} replicas have the grant: it was undone")
+        return reply
+
+
+AsyncEngine = AsyncRedisEngine

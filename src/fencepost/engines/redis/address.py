@@ -1,0 +1,88 @@
+"""Where a Redis server is, and who we are to it."""
+
+import ssl
+from dataclasses import dataclass, field, replace
+
+from fencepost.core.url import Url
+from fencepost.engines.redis.resp import pack
+
+PORT = 6379
+SENTINEL_PORT = 26379
+OPTIONS = ("prefix", "wait_replicas")
+TLS_OPTIONS = ("ca", "cert", "key")
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    host: str = "127.0.0.1"
+    port: int = PORT
+    socket: str | None = None
+    username: str | None = None
+    password: str | None = field(default=None, repr=False)
+    db: int = 0
+    tls: ssl.SSLContext | None = field(default=None, repr=False)
+
+    def __str__(self) -> str:
+        if self.socket is not None:
+            return self.socket
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+    def at(self, host: str, port: int) -> "Address":
+        return replace(self, host=host, port=port)
+
+    def greeting(self) -> list[bytes]:
+        """What to send first; all of it must be answered with OK."""
+        commands = []
+        if self.password is not None:
+            user = () if self.username is None else (self.username,)
+            commands.append(pack("AUTH", *user, self.password))
+        if self.db:
+            commands.append(pack("SELECT", self.db))
+        return commands
+
+
+def addresses(url: Url, *, port: int = PORT) -> list[Address]:
+    """Every server the URL names. Its user, password, database and certificates are the same at all of them."""
+    base = Address(username=url.username, password=url.password, tls=_tls(url))
+    return [base.at(host, each or port) for host, each in url.hosts] or [base.at("127.0.0.1", port)]
+
+
+def locate(url: Url) -> Address:
+    """The one server of redis://, rediss:// or redis+unix://."""
+    if url.scheme == "redis+unix":
+        url.check_options(*OPTIONS, "db")
+        if url.hosts or not url.path.startswith("/"):
+            raise ValueError(f"{url} names no socket: write redis+unix:///run/redis/redis.sock?db=0")
+        base = Address(username=url.username, password=url.password, socket=url.path)
+        return replace(base, db=database(url, url.options.get("db", "")))
+    url.check_options(*OPTIONS, *(TLS_OPTIONS if url.scheme == "rediss" else ()))
+    if len(url.hosts) > 1:
+        raise ValueError(f"{url} names {len(url.hosts)} servers: use redis+sentinel://, redis+cluster:// or redlock://")
+    return replace(addresses(url)[0], db=database(url, url.path.strip("/")))
+
+
+def database(url: Url, text: str) -> int:
+    if not text:
+        return 0
+    if not text.isdecimal():
+        raise ValueError(f"database '{text}' in {url} is not a number: write {url.scheme}://host:6379/0")
+    return int(text)
+
+
+def count(url: Url, option: str) -> int:
+    text = url.options.get(option, "0")
+    if not text.isdecimal():
+        raise ValueError(f"option '{option}' in {url} is a number, not '{text}'")
+    return int(text)
+
+
+def _tls(url: Url) -> ssl.SSLContext | None:
+    if url.scheme != "rediss" and url.options.get("tls", "no") != "yes":
+        return None
+    try:
+        context = ssl.create_default_context(cafile=url.options.get("ca"))
+        if "cert" in url.options:
+            context.load_cert_chain(url.options["cert"], url.options.get("key"))
+    except OSError as error:
+        raise ValueError(f"the certificates in {url} can not be read: {error}") from error
+    return context

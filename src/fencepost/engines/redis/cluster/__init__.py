@@ -1,0 +1,1 @@
+"""redis+cluster://: a Redis or Valkey cluster, each name in the slot of its own key."""

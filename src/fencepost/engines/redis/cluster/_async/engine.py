@@ -1,0 +1,157 @@
+# Written by hand; the blocking twin under _sync is generated from it.
+"""A cluster: each slot has its own server, and may move."""
+
+import random
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import ClassVar
+
+from fencepost._runtime import aio as runtime
+from fencepost.core.holder import Holder
+from fencepost.core.traits import Traits
+from fencepost.core.url import Url
+from fencepost.engines.redis._async.engine import AsyncRedisEngine
+from fencepost.engines.redis._async.server import AsyncNode, AsyncServer
+from fencepost.engines.redis.address import OPTIONS, TLS_OPTIONS, Address, addresses
+from fencepost.engines.redis.key import Shard, shard_of, slot_of
+from fencepost.engines.redis.resp import Reply, ReplyError, pack
+from fencepost.engines.redis.script import Script
+from fencepost.engines.redis.trouble import explain
+from fencepost.engines.redis.wire import aio as wire
+from fencepost.errors import EngineError, Unavailable
+
+
+class AsyncCluster(AsyncServer):
+    """Knows which server has which slot, and asks again after a failure. A redirected call did not run."""
+
+    clustered = True
+
+    def __init__(self, seeds: list[Address], patience: float) -> None:
+        self._seeds = seeds
+        self._patience = patience
+        self._nodes: dict[tuple[str, int], AsyncNode] = {}
+        self._slots: dict[int, AsyncNode] = {}
+        self._mapping = runtime.Mutex()
+
+    async def run(self, script: Script, command: bytes, slot: int) -> Reply:
+        node = self._slots.get(slot) or await self._find(slot)
+        try:
+            reply = await node.link.call(command)
+            return await self._settle(node, script, command, slot, reply) if type(reply) is ReplyError else reply
+        except Unavailable:
+            self._slots.clear()
+            raise
+
+    async def run_and_wait(self, script: Script, command: bytes, slot: int, replicas: int) -> tuple[Reply, int]:
+        node = self._slots.get(slot) or await self._find(slot)
+        try:
+            return await node.run_and_wait(script, command, replicas)
+        except Unavailable:
+            self._slots.clear()
+            raise
+
+    async def run_all(self, script: Script, commands: Sequence[tuple[int, bytes]]) -> list[Reply]:
+        """All servers at once, each with all that is for it."""
+        groups: dict[AsyncNode, list[int]] = {}
+        for index, (slot, _) in enumerate(commands):
+            groups.setdefault(self._slots.get(slot) or await self._find(slot), []).append(index)
+        work = [
+            (node.link, b"".join(commands[index][1] for index in indices), len(indices))
+            for node, indices in groups.items()
+        ]
+        replies: list[Reply] = [None] * len(commands)
+        try:
+            for (node, indices), found in zip(groups.items(), await wire.scatter(work), strict=True):
+                for index, reply in zip(indices, found, strict=True):
+                    if type(reply) is ReplyError:
+                        slot, command = commands[index]
+                        reply = await self._settle(node, script, command, slot, reply)
+                    replies[index] = reply
+        except Unavailable:
+            self._slots.clear()
+            raise
+        return replies
+
+    async def indices(self) -> list[tuple[int, bytes]]:
+        await self._find(0)
+        found = []
+        for node in set(self._slots.values()):
+            cursor = b"0"
+            while True:
+                reply = await node.link.call(pack("SCAN", cursor, "MATCH", "fencepost{*}?names", "COUNT", 10_000))
+                if isinstance(reply, ReplyError):
+                    raise explain(reply, node.address)
+                cursor, keys = reply
+                found += [(slot_of(key), key) for key in keys]
+                if cursor == b"0":
+                    break
+        return sorted(set(found))
+
+    async def listening_at(self) -> Address:
+        """Anywhere: what is published at one server of a cluster is heard at all."""
+        await self._find(0)
+        return random.choice(list(self._slots.values())).address
+
+    def close(self) -> None:
+        for node in self._nodes.values():
+            node.close()
+
+    async def _settle(self, node: AsyncNode, script: Script, command: bytes, slot: int, error: ReplyError) -> Reply:
+        if error.code != "MOVED":
+            # ASK and TRYAGAIN: the slot is on its way. A script with several keys runs nowhere until it has arrived.
+            return await node.settle(script, command, error)
+        host, _, port = str(error).split(" ")[2].rpartition(":")
+        other = self._slots[slot] = self._node_at(host or node.address.host, int(port))
+        return await other.run(script, command)
+
+    def _node_at(self, host: str, port: int) -> AsyncNode:
+        node = self._nodes.get((host, port))
+        if node is None:
+            node = self._nodes[host, port] = AsyncNode(self._seeds[0].at(host, port), self._patience)
+        return node
+
+    async def _find(self, slot: int) -> AsyncNode:
+        async with self._mapping:
+            if slot not in self._slots:
+                await self._map()
+            node = self._slots.get(slot)
+        if node is None:
+            raise Unavailable(f"no server of the cluster has slot {slot}")
+        return node
+
+    async def _map(self) -> None:
+        """Ask whoever answers first, those that are known before those that the URL names."""
+        known = [*self._nodes.values(), *(self._node_at(seed.host, seed.port) for seed in self._seeds)]
+        failures = []
+        for node in dict.fromkeys(known):
+            try:
+                reply = await node.link.call(pack("CLUSTER", "SLOTS"))
+                if isinstance(reply, ReplyError):
+                    raise explain(reply, node.address)
+            except EngineError as error:
+                failures.append(str(error))
+                continue
+            for first, last, (host, port, *_), *_ in reply:
+                owner = self._node_at(host.decode() or node.address.host, port)
+                self._slots.update(dict.fromkeys(range(first, last + 1), owner))
+            return
+        raise Unavailable(f"no server of the cluster answers: {'; '.join(failures)}")
+
+
+class AsyncClusterEngine(AsyncRedisEngine):
+    """redis+cluster://host:6379,host:6379"""
+
+    traits: ClassVar[Traits] = replace(AsyncRedisEngine.traits, together=False)
+
+    def _connect(self, url: Url, patience: float) -> AsyncServer:
+        url.check_options(*OPTIONS, "tls", *TLS_OPTIONS)
+        if url.path.strip("/"):
+            raise ValueError(f"a cluster has one database only: write {url.scheme}://host:6379,host:6379")
+        return AsyncCluster(addresses(url), patience)
+
+    def _home(self, holder: Holder) -> tuple[int, Shard]:
+        slot = slot_of(holder.id.encode())
+        return slot, shard_of(slot)
+
+
+AsyncEngine = AsyncClusterEngine

@@ -1,0 +1,157 @@
+# Generated from src/fencepost/engines/redis/cluster/_async/engine.py by tools/unasync.py. Do not edit: run `make gen`.
+"""A cluster: each slot has its own server, and may move."""
+
+import random
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import ClassVar
+
+from fencepost._runtime import threads as runtime
+from fencepost.core.holder import Holder
+from fencepost.core.traits import Traits
+from fencepost.core.url import Url
+from fencepost.engines.redis._sync.engine import RedisEngine
+from fencepost.engines.redis._sync.server import Node, Server
+from fencepost.engines.redis.address import OPTIONS, TLS_OPTIONS, Address, addresses
+from fencepost.engines.redis.key import Shard, shard_of, slot_of
+from fencepost.engines.redis.resp import Reply, ReplyError, pack
+from fencepost.engines.redis.script import Script
+from fencepost.engines.redis.trouble import explain
+from fencepost.engines.redis.wire import threads as wire
+from fencepost.errors import EngineError, Unavailable
+
+
+class Cluster(Server):
+    """Knows which server has which slot, and asks again after a failure. A redirected call did not run."""
+
+    clustered = True
+
+    def __init__(self, seeds: list[Address], patience: float) -> None:
+        self._seeds = seeds
+        self._patience = patience
+        self._nodes: dict[tuple[str, int], Node] = {}
+        self._slots: dict[int, Node] = {}
+        self._mapping = runtime.Mutex()
+
+    def run(self, script: Script, command: bytes, slot: int) -> Reply:
+        node = self._slots.get(slot) or self._find(slot)
+        try:
+            reply = node.link.call(command)
+            return self._settle(node, script, command, slot, reply) if type(reply) is ReplyError else reply
+        except Unavailable:
+            self._slots.clear()
+            raise
+
+    def run_and_wait(self, script: Script, command: bytes, slot: int, replicas: int) -> tuple[Reply, int]:
+        node = self._slots.get(slot) or self._find(slot)
+        try:
+            return node.run_and_wait(script, command, replicas)
+        except Unavailable:
+            self._slots.clear()
+            raise
+
+    def run_all(self, script: Script, commands: Sequence[tuple[int, bytes]]) -> list[Reply]:
+        """All servers at once, each with all that is for it."""
+        groups: dict[Node, list[int]] = {}
+        for index, (slot, _) in enumerate(commands):
+            groups.setdefault(self._slots.get(slot) or self._find(slot), []).append(index)
+        work = [
+            (node.link, b"".join(commands[index][1] for index in indices), len(indices))
+            for node, indices in groups.items()
+        ]
+        replies: list[Reply] = [None] * len(commands)
+        try:
+            for (node, indices), found in zip(groups.items(), wire.scatter(work), strict=True):
+                for index, reply in zip(indices, found, strict=True):
+                    if type(reply) is ReplyError:
+                        slot, command = commands[index]
+                        reply = self._settle(node, script, command, slot, reply)
+                    replies[index] = reply
+        except Unavailable:
+            self._slots.clear()
+            raise
+        return replies
+
+    def indices(self) -> list[tuple[int, bytes]]:
+        self._find(0)
+        found = []
+        for node in set(self._slots.values()):
+            cursor = b"0"
+            while True:
+                reply = node.link.call(pack("SCAN", cursor, "MATCH", "fencepost{*}?names", "COUNT", 10_000))
+                if isinstance(reply, ReplyError):
+                    raise explain(reply, node.address)
+                cursor, keys = reply
+                found += [(slot_of(key), key) for key in keys]
+                if cursor == b"0":
+                    break
+        return sorted(set(found))
+
+    def listening_at(self) -> Address:
+        """Anywhere: what is published at one server of a cluster is heard at all."""
+        self._find(0)
+        return random.choice(list(self._slots.values())).address
+
+    def close(self) -> None:
+        for node in self._nodes.values():
+            node.close()
+
+    def _settle(self, node: Node, script: Script, command: bytes, slot: int, error: ReplyError) -> Reply:
+        if error.code != "MOVED":
+            # ASK and TRYAGAIN: the slot is on its way. A script with several keys runs nowhere until it has arrived.
+            return node.settle(script, command, error)
+        host, _, port = str(error).split(" ")[2].rpartition(":")
+        other = self._slots[slot] = self._node_at(host or node.address.host, int(port))
+        return other.run(script, command)
+
+    def _node_at(self, host: str, port: int) -> Node:
+        node = self._nodes.get((host, port))
+        if node is None:
+            node = self._nodes[host, port] = Node(self._seeds[0].at(host, port), self._patience)
+        return node
+
+    def _find(self, slot: int) -> Node:
+        with self._mapping:
+            if slot not in self._slots:
+                self._map()
+            node = self._slots.get(slot)
+        if node is None:
+            raise Unavailable(f"no server of the cluster has slot {slot}")
+        return node
+
+    def _map(self) -> None:
+        """Ask whoever answers first, those that are known before those that the URL names."""
+        known = [*self._nodes.values(), *(self._node_at(seed.host, seed.port) for seed in self._seeds)]
+        failures = []
+        for node in dict.fromkeys(known):
+            try:
+                reply = node.link.call(pack("CLUSTER", "SLOTS"))
+                if isinstance(reply, ReplyError):
+                    raise explain(reply, node.address)
+            except EngineError as error:
+                failures.append(str(error))
+                continue
+            for first, last, (host, port, *_), *_ in reply:
+                owner = self._node_at(host.decode() or node.address.host, port)
+                self._slots.update(dict.fromkeys(range(first, last + 1), owner))
+            return
+        raise Unavailable(f"no server of the cluster answers: {'; '.join(failures)}")
+
+
+class ClusterEngine(RedisEngine):
+    """redis+cluster://host:6379,host:6379"""
+
+    traits: ClassVar[Traits] = replace(RedisEngine.traits, together=False)
+
+    def _connect(self, url: Url, patience: float) -> Server:
+        url.check_options(*OPTIONS, "tls", *TLS_OPTIONS)
+        if url.path.strip("/"):
+            raise ValueError(f"a cluster has one database only: write {url.scheme}://host:6379,host:6379")
+        return Cluster(addresses(url), patience)
+
+    def _home(self, holder: Holder) -> tuple[int, Shard]:
+        slot = slot_of(holder.id.encode())
+        return slot, shard_of(slot)
+
+
+Engine = ClusterEngine

@@ -1,0 +1,167 @@
+"""One lease as its engine knows it: what is asked and held on it, and the bytes its commands have in common."""
+
+from typing import NamedTuple
+
+from fencepost.core.claim import Mode, Request
+from fencepost.core.holder import Holder
+from fencepost.engines.redis.key import SINGLE, Place, Shard
+from fencepost.engines.redis.record import kind_of, several, tail_of
+from fencepost.engines.redis.resp import bulk
+from fencepost.engines.redis.script import ASK, CLAIM, LEAVE, RENEW, Script
+from fencepost.engines.redis.waiter import Waiter
+
+EXCLUSIVE = Mode.EXCLUSIVE
+CLAIM_HEAD = CLAIM.head(5, 6)
+FLAGS = {(wait, opens): bulk(b"%d" % wait) + bulk(b"%d" % opens) for wait in (0, 1) for opens in (0, 1)}
+
+
+class Entry:
+    """A request that was sent: a place in a queue, or (with tokens) what it still holds."""
+
+    # By name, once granted; a name that was given back is not in it.
+    tokens: dict[str, int] | None = None
+    waiter: Waiter | None = None
+    again_at = 0.0
+    looks = 0
+    # What a renewal says of each name, kept from one to the next as long as nothing changes.
+    packed: "list[Subject] | None" = None
+
+    def __init__(self, request: Request, places: list[Place], own: bytes) -> None:
+        self.request = request
+        self.places = places
+        self.own = own
+
+
+# An entry, one of its names, where that is, and what a renewal says of it.
+Subject = tuple[Entry, str, Place, bytes]
+
+
+class Batch(NamedTuple):
+    """One command for one slot, and for each of its locks the request and name that it is about."""
+
+    slot: int
+    command: bytes
+    subjects: list[Subject]
+
+
+class Lease:
+    def __init__(self, holder: Holder, ttl: float, channel: str) -> None:
+        self.holder = holder
+        self.id = holder.id.encode()
+        self.entries: dict[int, Entry] = {}
+        # The slots in which the server knows of this lease, and the one where it stands also with nothing on it.
+        self.slots: dict[int, Shard] = {}
+        self.home = (0, SINGLE)
+        self.ttl = max(1, int(ttl * 1000))
+        self._channel = channel.encode()
+        self._middles: dict[int, bytes] = {}
+        self._tail = tail_of(holder.label, "")
+        self._end = self._ending(self._tail)
+
+    def _ending(self, tail: bytes) -> bytes:
+        return bulk(b":" + tail) + bulk(b"%d" % self.ttl) + bulk(self._channel)
+
+    def note(self, request: Request, places: list[Place]) -> Entry:
+        """Before anything is sent: from now on renewals cover it, whatever becomes of the answer."""
+        entry = Entry(request, places, b"fp:%b:%d:" % (self.id, request.serial))
+        self.entries[request.serial] = entry
+        return entry
+
+    def held(self) -> set[tuple[int, str]]:
+        return {(serial, name) for serial, entry in list(self.entries.items()) for name in list(entry.tokens or ())}
+
+    def drop(self, serial: int, name: str) -> None:
+        """A claim that is given back or gone is renewed no more."""
+        entry = self.entries.get(serial)
+        if entry is not None and entry.tokens is not None:
+            entry.packed = None
+            entry.tokens.pop(name, None)
+            if not entry.tokens:
+                self.entries.pop(serial, None)
+
+    def claim(self, entry: Entry, *, wait: bool) -> tuple[Script, bytes]:
+        place, own = entry.places[0], entry.own
+        slot = place.slot
+        flags = FLAGS[wait, slot not in self.slots]
+        _, mode, _, _, note = entry.request.asks[0]
+        if mode is EXCLUSIVE and len(entry.places) == 1:
+            end = self._ending(self._tail + note.encode()) if note else self._end
+            middle = self._middles.get(slot) or self._middle(slot, place.shard)
+            return CLAIM, b"%b%b%b$%d\r\n%b\r\n%b%b" % (CLAIM_HEAD, place.pair, middle, len(own), own, end, flags)
+        head = ASK.head(2, 3) + bulk(place.lock) + bulk(place.shard.mark)
+        return ASK, head + bulk(self.member(entry)) + flags
+
+    def _middle(self, slot: int, shard: Shard) -> bytes:
+        middle = self._middles[slot] = bulk(shard.lease(self.holder.id)) + shard.tail_bulk
+        return middle
+
+    def member(self, entry: Entry) -> bytes:
+        """The entry as it stands in its queues."""
+        return member(self.holder, entry.request, [place.lock for place in entry.places], self.ttl, self._channel)
+
+    def renewals(self) -> list[Batch]:
+        """For each slot the call that keeps all there is on this lease. A slot that is empty is left to end there."""
+        ttl = bulk(b"%d" % self.ttl)
+        home = {slot: shard for slot, shard in self.slots.items() if slot == self.home[0]}
+        found = self._by_slot(home)
+        self.slots = {slot: shard for slot, shard in self.slots.items() if slot in found}
+        batches = []
+        for slot, (shard, subjects) in found.items():
+            keys = [bulk(shard.lease(self.holder.id)), shard.index_bulk, bulk(shard.audit)]
+            arguments = [ttl]
+            keys += [place.lock_bulk for _, _, place, _ in subjects]
+            arguments += [said for _, _, _, said in subjects]
+            command = b"".join((RENEW.head(len(keys), len(arguments)), *keys, *arguments))
+            batches.append(Batch(slot, command, subjects))
+        return batches
+
+    def _subject(self, entry: Entry, name: str) -> bytes:
+        if entry.tokens is None:
+            return b"=" + self.member(entry)
+        if _is_alone(entry.request, name):
+            return b"%b%d:" % (entry.own, entry.tokens[name])
+        return b"#%b%d" % (entry.own[3:], entry.tokens[name])
+
+    def closings(self) -> list[Batch]:
+        """For each slot the call that gives back all there is on this lease, and ends it."""
+        batches = []
+        for slot, (shard, subjects) in self._by_slot({self.home[0]: self.home[1], **self.slots}).items():
+            members = [(place.lock, self.member(entry)) for entry, _, place, _ in subjects]
+            batches.append(Batch(slot, leave(shard.lease(self.holder.id), shard, "close", members), []))
+        return batches
+
+    def _by_slot(self, shards: dict[int, Shard]) -> dict[int, tuple[Shard, list[Subject]]]:
+        found: dict[int, tuple[Shard, list[Subject]]] = {slot: (shard, []) for slot, shard in shards.items()}
+        for entry in list(self.entries.values()):
+            for subject in entry.packed or self._pack(entry):
+                place = subject[2]
+                if place.slot not in found:
+                    found[place.slot] = (place.shard, [])
+                found[place.slot][1].append(subject)
+        return found
+
+    def _pack(self, entry: Entry) -> list[Subject]:
+        entry.packed = [
+            (entry, ask.name, place, bulk(self._subject(entry, ask.name)))
+            for ask, place in zip(entry.request.asks, entry.places, strict=True)
+            if entry.tokens is None or ask.name in entry.tokens
+        ]
+        return entry.packed
+
+
+def member(holder: Holder, request: Request, locks: list[bytes], ttl: int, channel: bytes) -> bytes:
+    asks = request.asks
+    if len(asks) == 1:
+        kind, tail = kind_of(asks[0]), tail_of(holder.label, asks[0].note)
+    else:
+        kind, tail = "m", several(holder.label, asks, locks)
+    return b"%b:%d:%d:%b:%b:%b" % (holder.id.encode(), request.serial, ttl, channel, kind.encode(), tail)
+
+
+def leave(first: bytes, shard: Shard, how: str, found: list[tuple[bytes, bytes]]) -> bytes:
+    """The call that leaves nothing of these locks' members."""
+    return LEAVE.pack([first, *(lock for lock, _ in found)], shard.prefix, how, *(member for _, member in found))
+
+
+def _is_alone(request: Request, name: str) -> bool:
+    return all(ask.mode is Mode.EXCLUSIVE for ask in request.asks if ask.name == name)

@@ -1,0 +1,95 @@
+-- The full answer to a request, whatever has happened to it: its tokens; or its place, with those ahead and when to
+-- look again; or, not waiting, the same without the place. Expects me (the member), lock, wait, open.
+local mine = parse(me)
+if open then
+  redis.call('SET', S .. 'lease\0' .. mine.id, '1', 'PX', mine.ttl)
+elseif not is_alive(mine.id) then
+  return { -1 }
+end
+local asks = asks_of(mine, lock)
+
+local tokens, count = tokens_of(mine, asks)
+if count == #asks then
+  -- Asked again because the answer was lost: a write of this connection's own, for those who wait for replicas.
+  for _, ask in ipairs(asks) do
+    grow(ask[1], mine.ttl)
+  end
+  return { 1, unpack(tokens) }
+end
+if count > 0 then
+  -- Part of it was taken away: begin again.
+  for _, ask in ipairs(asks) do
+    let_go(ask[1], mine.key)
+  end
+end
+
+if not redis.call('ZSCORE', queue_of(lock), me) then
+  local arrival = mint()
+  for _, ask in ipairs(asks) do
+    redis.call('ZADD', queue_of(ask[1]), arrival, me)
+  end
+end
+for _, ask in ipairs(asks) do
+  grow(queue_of(ask[1]), mine.ttl)
+  if wait then
+    index(ask[1], mine.ttl)
+  end
+end
+for _, ask in ipairs(asks) do
+  promote(ask[1])
+end
+if granted[me] then
+  send_news()
+  return { 1, unpack(granted[me]) }
+end
+
+-- The first in line watches the holders, everyone else the one before: one death wakes one waiter.
+local MOST_NAMED = 100
+local ahead, again, stranger = {}, -1, 0
+local function watch(what, ms, name, text)
+  if #ahead < MOST_NAMED * 3 then
+    ahead[#ahead + 1] = name
+    ahead[#ahead + 1] = what
+    ahead[#ahead + 1] = text
+  end
+  if ms >= 0 and (again < 0 or ms < again) then
+    again = ms
+  end
+end
+local function lease_of(key)
+  return redis.call('PTTL', S .. 'lease\0' .. string.match(key, '^[^:]*'))
+end
+for _, ask in ipairs(asks) do
+  local name = ask[1]
+  local rank = redis.call('ZRANK', queue_of(name), me)
+  if rank > 0 then
+    local before = redis.call('ZRANGE', queue_of(name), rank - 1, rank - 1)[1]
+    watch('w', math.max(0, lease_of(before)), name, before)
+  else
+    local value = redis.call('GET', name)
+    if value and string.sub(value, 1, 5) == 'fp:*:' then
+      local fields = redis.call('HGETALL', hold_of(name))
+      for i = 1, #fields, 2 do
+        watch('h', math.max(0, lease_of(fields[i])), name, '#' .. fields[i] .. ':' .. fields[i + 1])
+      end
+    elseif value then
+      local left = redis.call('PTTL', name)
+      if string.sub(value, 1, 3) ~= 'fp:' then
+        stranger = 1
+        watch('?', left, name, '')
+      else
+        watch('x', left, name, value)
+      end
+    end
+  end
+end
+if not wait then
+  for _, ask in ipairs(asks) do
+    step_out(me, ask[1])
+  end
+  for _, ask in ipairs(asks) do
+    promote(ask[1])
+  end
+end
+send_news()
+return { 0, again, stranger, unpack(ahead) }

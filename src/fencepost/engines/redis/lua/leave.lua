@@ -1,0 +1,3 @@
+-- Leave nothing of requests, neither places nor grants; and with a lease, of that. Then let others have it all.
+-- KEYS lease or index, locks…; ARGV prefix, 'close' or '', members…
+local S, me = ARGV[1], nil

@@ -1,0 +1,12 @@
+if ARGV[2] == 'close' then
+  redis.call('DEL', KEYS[1])
+end
+for i = 2, #KEYS do
+  let_go(KEYS[i], parse(ARGV[i + 1]).key)
+  step_out(ARGV[i + 1], KEYS[i])
+end
+for i = 2, #KEYS do
+  promote(KEYS[i])
+end
+send_news()
+return 1

@@ -1,0 +1,221 @@
+-- Who holds, who waits, who is next: shared by all scripts that meet others. Expects S, the
+-- prefix of a shard's keys, and me, the member of whoever asks, or nil.
+--
+-- A waiter is a member of its lock's queue, `id:serial:ttl:channel:kind:tail`, scored by its arrival. Its kind is x
+-- (alone), s (shared), cWEIGHT,LIMIT (counted), or m (several names, listed in the tail).
+-- The lock key of a name held alone is `fp:id:serial:token:tail`; of one that is shared or counted `fp:*:s` or
+-- `fp:*:c`, and its holders are in a hash: `id:serial` = `token:kind:tail`. Any other value is a stranger's.
+local now_us
+local function now()
+  if not now_us then
+    local time = redis.call('TIME')
+    now_us = time[1] * 1000000 + time[2]
+  end
+  return now_us
+end
+
+local function queue_of(lock)
+  return S .. 'queue\0' .. lock
+end
+
+local function hold_of(lock)
+  return S .. 'hold\0' .. lock
+end
+
+local function mint()
+  local number = math.max((redis.call('GET', S .. 'mark') or 0) + 1, now())
+  redis.call('SET', S .. 'mark', string.format('%.0f', number))
+  return number
+end
+
+local function parse(member)
+  local id, serial, ttl, channel, kind, tail = string.match(member, '^([^:]*):([^:]*):([^:]*):([^:]*):([^:]*):(.*)$')
+  return { key = id .. ':' .. serial, id = id, ttl = ttl + 0, channel = channel, kind = kind, tail = tail }
+end
+
+local function asks_of(waiter, lock)
+  if waiter.kind == 'm' then
+    return cjson.decode(waiter.tail)
+  end
+  return { { lock, waiter.kind, waiter.tail } }
+end
+
+local function is_alive(key)
+  return redis.call('EXISTS', S .. 'lease\0' .. string.match(key, '^[^:]*')) == 1
+end
+
+-- Messages go out last: a user without the right to publish must not stop a script half-way.
+local news, told = {}, {}
+local function tell(waiter, text)
+  news[#news + 1] = { waiter, text }
+  told[waiter.key] = told[waiter.key] or text ~= ''
+end
+local function send_news()
+  for _, message in ipairs(news) do
+    local waiter, text = message[1], message[2]
+    if text ~= '' or not told[waiter.key] then
+      redis.call('PUBLISH', waiter.channel, waiter.key .. ':' .. text)
+    end
+  end
+end
+
+local function grow(key, ttl)
+  if redis.call('PTTL', key) < ttl then
+    redis.call('PEXPIRE', key, ttl)
+  end
+end
+
+local function head(queue)
+  while true do
+    local first = redis.call('ZRANGE', queue, 0, 0)[1]
+    if not first or is_alive(first) then
+      return first
+    end
+    redis.call('ZREM', queue, first)
+  end
+end
+
+-- How a lock is held: nothing, x, or s or c with the weight of its holders. Forgets the dead among those.
+local function standing(lock)
+  local value = redis.call('GET', lock)
+  if value and string.sub(value, 1, 5) ~= 'fp:*:' then
+    return 'x', 0
+  end
+  local hold = hold_of(lock)
+  local mode, weight = nil, 0
+  local fields = redis.call('HGETALL', hold)
+  for i = 1, #fields, 2 do
+    if is_alive(fields[i]) then
+      local kind = string.match(fields[i + 1], '^[^:]*:([^:]*)')
+      mode = string.sub(kind, 1, 1)
+      weight = weight + (string.match(kind, '^c(%d+)') or 1)
+    else
+      redis.call('HDEL', hold, fields[i])
+    end
+  end
+  if not mode and value then
+    redis.call('DEL', lock)
+  end
+  return mode, weight
+end
+
+local function admits(lock, kind)
+  local mode, weight = standing(lock)
+  if not mode then
+    local most, limit = string.match(kind, '^c(%d+),(%d+)')
+    return not most or most + 0 <= limit + 0
+  end
+  if kind == 's' then
+    return mode == 's'
+  end
+  local wanted, limit = string.match(kind, '^c(%d+),(%d+)')
+  return wanted and mode == 'c' and weight + wanted <= limit + 0
+end
+
+local function index(lock, ttl)
+  redis.call('ZADD', S .. 'names', 'GT', now() / 1000 + ttl, lock)
+end
+
+local function hold(lock, kind, tail, waiter)
+  local token = mint()
+  local text = string.format('%.0f', token)
+  if kind == 'x' then
+    redis.call('SET', lock, 'fp:' .. waiter.key .. ':' .. text .. ':' .. tail, 'PX', waiter.ttl)
+  else
+    redis.call('HSET', hold_of(lock), waiter.key, text .. ':' .. kind .. ':' .. tail)
+    redis.call('SET', lock, 'fp:*:' .. string.sub(kind, 1, 1), 'KEEPTTL')
+    grow(lock, waiter.ttl)
+    grow(hold_of(lock), waiter.ttl)
+  end
+  index(lock, waiter.ttl)
+  return text
+end
+
+-- The tokens a request holds, and how many of its names that is.
+local function tokens_of(waiter, asks)
+  local tokens, count = {}, 0
+  for i, ask in ipairs(asks) do
+    local value
+    if ask[2] == 'x' then
+      value = redis.call('GET', ask[1])
+      local own = 'fp:' .. waiter.key .. ':'
+      value = value and string.sub(value, 1, #own) == own and string.sub(value, #own + 1)
+    else
+      value = redis.call('HGET', hold_of(ask[1]), waiter.key)
+    end
+    if value then
+      tokens[i] = string.match(value, '^%d+')
+      count = count + 1
+    end
+  end
+  return tokens, count
+end
+
+-- Grant, in order of arrival, what can be granted of one lock's queue. A request for several names is granted
+-- when it is first in all of its queues, so that nobody overtakes it in any.
+local granted = {}
+local function promote(lock)
+  while true do
+    local first = head(queue_of(lock))
+    if not first then
+      if not standing(lock) then
+        redis.call('ZREM', S .. 'names', lock)
+      end
+      return
+    end
+    local waiter = parse(first)
+    local asks = asks_of(waiter, lock)
+    for _, ask in ipairs(asks) do
+      if (ask[1] ~= lock and head(queue_of(ask[1])) ~= first) or not admits(ask[1], ask[2]) then
+        return
+      end
+    end
+    local tokens = {}
+    for i, ask in ipairs(asks) do
+      redis.call('ZREM', queue_of(ask[1]), first)
+      tokens[i] = hold(ask[1], ask[2], ask[3], waiter)
+    end
+    granted[first] = tokens
+    if first ~= me then
+      tell(waiter, table.concat(tokens, ','))
+    end
+    if waiter.kind == 'x' then
+      return
+    end
+    for _, ask in ipairs(asks) do
+      if ask[1] ~= lock then
+        promote(ask[1])
+      end
+    end
+  end
+end
+
+-- Leave a queue; whoever stood behind is told to look whom to watch now.
+local function step_out(member, lock)
+  local queue = queue_of(lock)
+  local rank = redis.call('ZRANK', queue, member)
+  if not rank then
+    return
+  end
+  local behind = redis.call('ZRANGE', queue, rank + 1, rank + 1)[1]
+  redis.call('ZREM', queue, member)
+  if behind then
+    tell(parse(behind), '')
+  end
+end
+
+-- Give back what a request holds of one name, with that token or, without one, whichever.
+local function let_go(lock, key, token)
+  local value = redis.call('GET', lock)
+  local own = 'fp:' .. key .. ':' .. (token and token .. ':' or '')
+  if value and string.sub(value, 1, #own) == own then
+    redis.call('DEL', lock)
+    return 1
+  end
+  local held = redis.call('HGET', hold_of(lock), key)
+  if held and (not token or string.match(held, '^%d+') == token) then
+    redis.call('HDEL', hold_of(lock), key)
+    return 1
+  end
+  return 0
+end

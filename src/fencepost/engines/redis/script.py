@@ -1,0 +1,40 @@
+"""The Lua scripts: put together from their files, called by digest."""
+
+from hashlib import sha1
+from importlib.resources import files
+
+from fencepost.engines.redis.resp import bulk, pack
+
+_FOLDER = files(__package__).joinpath("lua")
+
+
+class Script:
+    """One script. `head(keys, arguments)` is the start of its call, to be followed by that many bulks."""
+
+    __slots__ = ("_start", "load", "name", "source")
+
+    def __init__(self, *pieces: str) -> None:
+        self.name = pieces[0]
+        self.source = "".join(_FOLDER.joinpath(f"{piece}.lua").read_text() for piece in pieces).encode()
+        digest = sha1(self.source, usedforsecurity=False).hexdigest().encode()
+        self.load = pack("SCRIPT", "LOAD", self.source)
+        self._start = bulk(b"EVALSHA") + bulk(digest)
+
+    def head(self, keys: int, arguments: int) -> bytes:
+        return b"*%d\r\n%b%b" % (3 + keys + arguments, self._start, bulk(b"%d" % keys))
+
+    def pack(self, keys: list[bytes], *arguments: bytes | str | int) -> bytes:
+        """A whole call."""
+        words = [*keys, *(word if isinstance(word, bytes) else str(word).encode() for word in arguments)]
+        return self.head(len(keys), len(arguments)) + b"".join(map(bulk, words))
+
+
+CLAIM = Script("claim", "queue", "enter")
+ASK = Script("ask", "queue", "enter")
+RELEASE = Script("release", "queue", "hand_over")
+LEAVE = Script("leave", "queue", "leave_all")
+OPEN = Script("open")
+RENEW = Script("renew")
+LOOK = Script("look")
+NAMES = Script("names")
+EVICT = Script("evict", "queue", "take_away")

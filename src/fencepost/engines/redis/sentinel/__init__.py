@@ -1,0 +1,1 @@
+"""redis+sentinel://: whichever server the sentinels say is the master."""

@@ -1,0 +1,44 @@
+"""What went wrong with Redis, in words, and whether trying again can help."""
+
+from fencepost.engines.redis.resp import ReplyError
+from fencepost.errors import EngineError, Refused, Unavailable
+
+# Everything else that a server answers with stays as it is until somebody changes something.
+PASSING = {
+    "BUSY",
+    "CLUSTERDOWN",
+    "LOADING",
+    "MASTERDOWN",
+    "MISCONF",
+    "MOVED",
+    "ASK",
+    "NOREPLICAS",
+    "OOM",
+    "READONLY",
+    "TRYAGAIN",
+    "UNBLOCKED",
+    "UNKILLABLE",
+}
+ADVICE = {
+    "NOAUTH": "give a user and password in the URL",
+    "WRONGPASS": "check the user and password in the URL",
+    "NOPERM": "see docs/engines/redis.md for the rights a user needs",
+    "CROSSSLOT": "this is a cluster: use redis+cluster://",
+    "READONLY": "this is a replica",
+    "WRONGTYPE": "something that is no lock stands under this name: use another prefix",
+}
+
+
+def explain(error: ReplyError, where: object) -> EngineError:
+    """What the server's own error means to a caller."""
+    code = error.code
+    kind = Unavailable if code in PASSING else Refused
+    advice = f" ({ADVICE[code]})" if code in ADVICE else ""
+    return kind(f"redis at {where} answered: {error}{advice}")
+
+
+def unreachable(error: BaseException, where: object, patience: float) -> Unavailable:
+    """No answer: what was asked may or may not have happened."""
+    if isinstance(error, TimeoutError | BlockingIOError):
+        return Unavailable(f"redis at {where} did not answer within {patience:g} s")
+    return Unavailable(f"redis at {where} can not be reached: {str(error) or type(error).__name__}")

@@ -1,0 +1,247 @@
+"""Asynchronous connections: one for all callers, who write in turn and are answered in turn."""
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Sequence
+
+from fencepost._runtime import aio as runtime
+from fencepost._runtime.clock import LONGEST_NAP, boottime
+from fencepost.engines.redis.address import Address
+from fencepost.engines.redis.resp import Parser, Reply, ReplyError, pack
+from fencepost.engines.redis.trouble import explain, unreachable
+from fencepost.engines.redis.waiter import Waiter
+from fencepost.errors import Unavailable
+
+
+class Connection(asyncio.Protocol):
+    """One socket. Every command sent has its place in `pending`, kept also when its caller is gone."""
+
+    def __init__(self, patience: float) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._patience = patience
+        self._parser = Parser()
+        self._pending: deque[tuple[asyncio.Future[Reply], float]] = deque()
+        self._outbox: list[bytes] = []
+        self._timer: asyncio.TimerHandle | None = None
+        self._transport: asyncio.Transport | None = None
+        self.error: BaseException | None = None
+        self.on_push: Callable[[Reply], None] | None = None
+        self.on_end: Callable[[], None] | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        self._transport = transport
+        if self.error is not None:
+            # Whoever wanted it did not stay.
+            transport.abort()
+
+    def send(self, command: bytes) -> "asyncio.Future[Reply]":
+        """Write now if nothing is on its way; else together with what others write in this turn of the loop."""
+        future: asyncio.Future[Reply] = self._loop.create_future()
+        if self.error is not None or self._transport is None:
+            future.set_exception(self.error or ConnectionError("not connected"))
+            return future
+        pending = self._pending
+        if not pending:
+            self._transport.write(command)
+        else:
+            if not self._outbox:
+                self._loop.call_soon(self._flush)
+            self._outbox.append(command)
+        pending.append((future, self._loop.time()))
+        if self._timer is None:
+            self._timer = self._loop.call_later(self._patience, self._check)
+        return future
+
+    def _flush(self) -> None:
+        if self._outbox and self._transport is not None:
+            self._transport.write(b"".join(self._outbox))
+        self._outbox.clear()
+
+    def data_received(self, data: bytes) -> None:
+        try:
+            replies = self._parser.feed(data)
+        except ValueError as error:
+            self.end(error)
+            return
+        pending = self._pending
+        for reply in replies:
+            if pending:
+                future = pending.popleft()[0]
+                if not future.done():
+                    future.set_result(reply)
+            elif self.on_push is not None:
+                self.on_push(reply)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self.end(exc or ConnectionError("the server closed the connection"))
+
+    def _check(self) -> None:
+        """One timer for all: the oldest command is the first to be late, and then all behind it are."""
+        self._timer = None
+        if self._pending:
+            left = self._pending[0][1] + self._patience - self._loop.time()
+            if left <= 0:
+                self.end(TimeoutError())
+            else:
+                self._timer = self._loop.call_later(left, self._check)
+
+    def end(self, error: BaseException) -> None:
+        if self.error is not None:
+            return
+        self.error = error
+        if self._timer is not None:
+            self._timer.cancel()
+        if self._transport is not None and not self._loop.is_closed():
+            self._transport.abort()
+        for future, _ in self._pending:
+            if not future.done():
+                future.set_exception(error)
+                # Whoever was cancelled meanwhile will not look.
+                future.exception()
+        self._pending.clear()
+        if self.on_end is not None:
+            self.on_end()
+
+
+async def connect(address: Address, patience: float) -> Connection:
+    """A connection that the server has let in."""
+    loop = asyncio.get_running_loop()
+    connection = Connection(patience)
+    try:
+        async with asyncio.timeout(patience):
+            if address.socket is not None:
+                await loop.create_unix_connection(lambda: connection, address.socket)
+            else:
+                host = None if address.tls is None else address.host
+                await loop.create_connection(
+                    lambda: connection, address.host, address.port, ssl=address.tls, server_hostname=host
+                )
+            for command in address.greeting():
+                reply = await connection.send(command)
+                if isinstance(reply, ReplyError):
+                    raise explain(reply, address)
+        return connection
+    except BaseException as error:
+        connection.end(ConnectionError("not let in"))
+        if isinstance(error, OSError | ValueError):
+            raise unreachable(error, address, patience) from error
+        raise
+
+
+class Link:
+    """The connection to one server, made when it is needed, and again after it was lost."""
+
+    def __init__(self, address: Address, patience: float) -> None:
+        self.address = address
+        self.patience = patience
+        self._connection: Connection | None = None
+        self._connecting = runtime.Mutex()
+        self._closed = False
+
+    async def connection(self) -> Connection:
+        async with self._connecting:
+            connection = self._connection
+            if connection is None or connection.error is not None:
+                if self._closed:
+                    raise Unavailable(f"the connection to redis at {self.address} was closed here")
+                connection = self._connection = await connect(self.address, self.patience)
+            return connection
+
+    async def call(self, command: bytes) -> Reply:
+        connection = self._connection
+        if connection is None or connection.error is not None:
+            connection = await self.connection()
+        try:
+            return await connection.send(command)
+        except (OSError, ValueError) as error:
+            raise unreachable(error, self.address, self.patience) from error
+
+    async def calls(self, commands: bytes, count: int) -> list[Reply]:
+        connection = await self.connection()
+        # Only the first writes; the others are places for the replies to come.
+        futures = [connection.send(commands), *(connection.send(b"") for _ in range(count - 1))]
+        try:
+            return [await future for future in futures]
+        except (OSError, ValueError) as error:
+            raise unreachable(error, self.address, self.patience) from error
+
+    def close(self) -> None:
+        self._closed = True
+        if self._connection is not None:
+            self._connection.end(ConnectionError("closed here"))
+
+    def __del__(self) -> None:
+        # Whoever was interrupted on the way to closing it is told nothing: the socket is closed all the same.
+        if self._connection is not None:
+            self._connection.end(ConnectionError("forgotten here"))
+
+
+class Ear:
+    """One listening connection for all who wait; what it hears is delivered as it comes."""
+
+    def __init__(self, channel: str, deliver: Callable[[bytes], None]) -> None:
+        self.channel = channel
+        self.is_open = False
+        self._deliver = deliver
+        self._connection: Connection | None = None
+        self._present: list[Waiter] = []
+        self._opening = runtime.Mutex()
+
+    async def open(self, address: Address, patience: float) -> None:
+        """Listen from now on: what is published after this returns is heard."""
+        async with self._opening:
+            if self.is_open:
+                return
+            connection = await connect(address, patience)
+            connection.on_push = self._heard
+            connection.on_end = self._ended
+            self._connection = connection
+            try:
+                reply = await connection.send(pack("SUBSCRIBE", self.channel))
+            except BaseException as error:
+                self.close()
+                if isinstance(error, OSError | ValueError):
+                    raise unreachable(error, address, patience) from error
+                raise
+            if isinstance(reply, ReplyError):
+                self.close()
+                raise explain(reply, address)
+            self.is_open = True
+
+    async def wait(self, waiter: Waiter, until: float) -> None:
+        """Return when the waiter has news, or at `until`. `Unavailable` if nothing can be heard any more."""
+        self._present.append(waiter)
+        bell = waiter.bell = runtime.Event()
+        try:
+            while not waiter.stirred and (left := until - boottime()) > 0:
+                if not self.is_open:
+                    raise Unavailable("the connection on which redis tells of grants was lost")
+                await bell.wait(min(left, LONGEST_NAP))
+                bell.clear()
+        finally:
+            self._present.remove(waiter)
+
+    def close(self) -> None:
+        if self._connection is not None:
+            self._connection.end(ConnectionError("closed here"))
+
+    def _heard(self, reply: Reply) -> None:
+        if isinstance(reply, list) and reply[0] == b"message":
+            self._deliver(reply[2])
+
+    def _ended(self) -> None:
+        self.is_open = False
+        self._connection = None
+        for waiter in self._present:
+            waiter.ring()
+
+
+async def scatter(work: Sequence[tuple[Link, bytes, int]]) -> list[list[Reply]]:
+    """What each link answers to its commands, all asked at once."""
+    calls = (link.calls(commands, count) for link, commands, count in work)
+    found = await asyncio.gather(*calls, return_exceptions=True)
+    for each in found:
+        if isinstance(each, BaseException):
+            raise each
+    return [each for each in found if not isinstance(each, BaseException)]

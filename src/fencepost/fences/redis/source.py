@@ -1,0 +1,35 @@
+"""What the fence sends: its scripts, the key of a mark, and what a refusal looks like."""
+
+from importlib.resources import files
+
+from fencepost.errors import Stale
+
+_LUA = files(__package__)
+CHECK = _LUA.joinpath("check.lua").read_text()
+RUN = _LUA.joinpath("run.lua").read_text()
+REFUSAL = "FENCEPOST_STALE "
+
+
+def guarded(lua: str) -> str:
+    """The caller's script behind the check. A line with `#!lua` must stay the first."""
+    first, newline, rest = lua.partition("\n")
+    return f"{first}\n{CHECK}{rest}" if first.startswith("#!") and newline else CHECK + lua
+
+
+def mark_key(name: str) -> str:
+    """The key of a name's mark, in the cluster slot of the name: a tag in the name itself is kept."""
+    start = name.find("{")
+    if start >= 0 or "}" in name:
+        return f"fencepost:fence/{name}"
+    return f"fencepost:fence:{{{name}}}"
+
+
+def refusal(error: Exception, name: str, token: int) -> Stale | None:
+    """The refusal that a client's error stands for, whichever client it is."""
+    _, found, mark = str(error).rpartition(REFUSAL)
+    return Stale(name, token, int(mark.split()[0])) if found else None
+
+
+def words(commands: list[tuple[object, ...]]) -> list[object]:
+    """Commands as `run.lua` takes them."""
+    return [word for command in commands for word in (len(command), *command)]

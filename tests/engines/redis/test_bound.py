@@ -1,0 +1,54 @@
+"""What is left behind: nothing that grows with the number of names."""
+
+import asyncio
+import os
+
+import pytest
+
+import fencepost
+from fencepost.testing.redis import command, port_of, until
+from fencepost.testing.server import ServerProcess
+
+# FENCEPOST_NAMES=1000000 takes about a minute.
+NAMES = int(os.environ.get("FENCEPOST_NAMES", "20000"))
+
+
+@pytest.mark.timeout(600)
+async def test_any_number_of_names_acquired_and_released_leaves_a_handful_of_keys(
+    server: ServerProcess, url: str
+) -> None:
+    async with fencepost.connect_async(url, ttl=60) as session:
+        names = iter(range(NAMES))
+
+        async def cycle() -> None:
+            for name in names:
+                async with session.lock(f"name {name}"):
+                    pass
+
+        await asyncio.gather(*(cycle() for _ in range(256)))
+        # The mark and the lease.
+        assert command(port_of(server), "DBSIZE") == 2
+
+
+def test_what_a_dead_holder_leaves_is_gone_after_its_lease(server: ServerProcess, url: str) -> None:
+    with fencepost.connect(url, ttl=1, holder="living") as living:
+        dead = fencepost.connect(url, ttl=0.5)
+        keeper = dead.keeper()
+        for number in range(50):
+            dead.lock(f"left {number}").acquire()
+        keeper.lose("told so by the test")
+        living.lock("a").acquire()
+        # The lock, its lease, the index and the mark.
+        until(lambda: command(port_of(server), "DBSIZE") == 4)
+        until(lambda: command(port_of(server), "ZCARD", "fencepost\0names") == 1)
+        assert list(living.names()) == ["a"]
+        dead.close()
+
+
+def test_evictions_are_remembered_up_to_a_thousand(server: ServerProcess, url: str) -> None:
+    with fencepost.connect(url) as session:
+        for _ in range(1003):
+            session.lock("a").acquire(timeout=0)
+            session.evict("a")
+        assert command(port_of(server), "LLEN", "fencepost\0audit") == 1000
+        assert len(session.look("a").evictions) == 1000

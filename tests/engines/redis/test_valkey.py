@@ -1,0 +1,31 @@
+"""The laws that lean on the server most, on Valkey."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from fencepost.testing.contract import CHAPTERS, Site
+from fencepost.testing.contract.redis import RedisPyLock
+from fencepost.testing.redis import port_of, redis_server, valkey_binary
+
+
+@pytest.fixture
+def site() -> Iterator[Site]:
+    import redis
+
+    with redis_server(binary=valkey_binary()) as server:
+        clients: list[redis.Redis] = []
+        port = port_of(server)
+        yield Site(
+            f"redis://127.0.0.1:{port}",
+            neighbours={
+                "redis-py": lambda site, name: RedisPyLock(lambda: redis.Redis(port=port), clients, site, name)
+            },
+        )
+        for client in clients:
+            client.close()
+
+
+for chapter in CHAPTERS:
+    if chapter.law in ("token", "waiting", "neighbour"):
+        globals()[chapter.test_name] = chapter.tests

@@ -1,0 +1,156 @@
+"""Connections: no reply ever reaches another than who asked."""
+
+import asyncio
+import random
+import threading
+from typing import Any
+
+import pytest
+
+import fencepost
+from fencepost.engines.redis.address import Address
+from fencepost.engines.redis.resp import Parser, ReplyError, bulk, pack
+from fencepost.engines.redis.wire import aio, threads
+from fencepost.errors import Unavailable
+from fencepost.testing.proxy import Proxy
+from fencepost.testing.redis import port_of
+from fencepost.testing.server import ServerProcess
+
+
+async def test_a_storm_of_cancellations_mixes_no_replies(server: ServerProcess) -> None:
+    seed = random.randrange(2**32)
+    dice = random.Random(seed)
+    link = aio.Link(Address(port=port_of(server)), 5.0)
+    wrong = []
+
+    async def caller(number: int) -> None:
+        for step in range(50):
+            word = f"{number}/{step}".encode()
+            call = asyncio.ensure_future(link.call(pack("ECHO", word)))
+            await asyncio.sleep(0 if dice.random() < 0.5 else dice.random() / 2000)
+            if dice.random() < 0.5:
+                call.cancel()
+            try:
+                reply = await call
+            except asyncio.CancelledError:
+                continue
+            if reply != word:
+                wrong.append((word, reply))
+
+    await asyncio.gather(*(caller(number) for number in range(40)))
+    link.close()
+    assert not wrong, f"seed {seed}"
+
+
+async def test_a_storm_of_cancelled_acquires_leaves_nothing(url: str) -> None:
+    dice = random.Random(3)
+    async with fencepost.connect_async(url, ttl=30) as session, fencepost.connect_async(url) as other:
+
+        async def acquire() -> None:
+            async with session.lock(f"name {dice.randrange(3)}"):
+                await asyncio.sleep(0)
+
+        for _ in range(150):
+            tasks = [asyncio.ensure_future(acquire()) for _ in range(5)]
+            await asyncio.sleep(dice.random() / 500)
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+        assert list(await other.names()) == []
+
+
+def test_a_reply_that_comes_too_late_is_nobodys(server: ServerProcess) -> None:
+    with Proxy(port_of(server)) as proxy:
+        link = threads.Link(Address(port=proxy.port), 0.3)
+        assert link.call(pack("ECHO", "one")) == b"one"
+        proxy.delay(0.5)
+        with pytest.raises(Unavailable, match=r"did not answer within 0\.3 s"):
+            link.call(pack("ECHO", "two"))
+        proxy.delay(0.0)
+        assert link.call(pack("ECHO", "three")) == b"three"
+        link.close()
+
+
+async def test_one_late_reply_fails_all_that_wait_behind_it(server: ServerProcess) -> None:
+    with Proxy(port_of(server)) as proxy:
+        link = aio.Link(Address(port=proxy.port), 0.3)
+        assert await link.call(pack("ECHO", "one")) == b"one"
+        proxy.hold()
+        calls = [asyncio.ensure_future(link.call(pack("ECHO", "late"))) for _ in range(3)]
+        for outcome in await asyncio.gather(*calls, return_exceptions=True):
+            assert isinstance(outcome, Unavailable)
+        proxy.heal()
+        assert await link.call(pack("ECHO", "three")) == b"three"
+        link.close()
+
+
+def test_an_interrupted_call_drops_its_connection(server: ServerProcess, monkeypatch: pytest.MonkeyPatch) -> None:
+    link = threads.Link(Address(port=port_of(server)), 5.0)
+    with monkeypatch.context() as patch:
+        patch.setattr(threads.Connection, "read", _interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            link.call(pack("ECHO", "one"))
+    assert link.call(pack("ECHO", "two")) == b"two"
+    link.close()
+
+
+def _interrupted(*_: object) -> None:
+    raise KeyboardInterrupt
+
+
+def test_threads_that_share_a_link_get_their_own_replies(server: ServerProcess) -> None:
+    link = threads.Link(Address(port=port_of(server)), 5.0)
+    wrong = []
+
+    def caller(number: int) -> None:
+        for step in range(200):
+            word = f"{number}/{step}".encode()
+            if link.call(pack("ECHO", word)) != word:
+                wrong.append(word)
+
+    callers = [threading.Thread(target=caller, args=[number]) for number in range(8)]
+    for each in callers:
+        each.start()
+    for each in callers:
+        each.join()
+    link.close()
+    assert not wrong
+
+
+def _encoded(reply: Any) -> bytes:
+    if reply is None:
+        return b"$-1\r\n"
+    if isinstance(reply, int):
+        return b":%d\r\n" % reply
+    if isinstance(reply, bytes):
+        return bulk(reply)
+    return b"*%d\r\n%b" % (len(reply), b"".join(map(_encoded, reply)))
+
+
+def test_replies_are_read_whatever_the_pieces_they_come_in() -> None:
+    seed = random.randrange(2**32)
+    dice = random.Random(seed)
+
+    def made(depth: int = 0) -> Any:
+        sort = dice.random()
+        if sort < 0.3:
+            return dice.randrange(-5, 10**15)
+        if sort < 0.7 or depth > 3:
+            return bytes(dice.choice(b"a:\r\n$*+1") for _ in range(dice.randrange(6)))
+        return None if sort < 0.75 else [made(depth + 1) for _ in range(dice.randrange(4))]
+
+    for _ in range(2000):
+        replies = [made() for _ in range(dice.randrange(1, 4))]
+        data = b"".join(map(_encoded, replies))
+        step = dice.choice((len(data), 1, 3, 7))
+        parser = Parser()
+        found = [reply for at in range(0, len(data), step) for reply in parser.feed(data[at : at + step])]
+        assert found == replies, f"seed {seed}"
+
+
+def test_errors_and_what_is_no_redis_are_told_apart() -> None:
+    (reply,) = Parser().feed(b"-NOPERM you may not\r\n")
+    assert isinstance(reply, ReplyError)
+    assert reply.code == "NOPERM"
+    with pytest.raises(ValueError, match="is this a Redis server"):
+        Parser().feed(b"HTTP/1.1 400 Bad Request\r\n")
