@@ -6,6 +6,7 @@ python tools/public_api.py --check  fail if the file is not what the code gives
 
 import importlib
 import inspect
+import re
 import sys
 from pathlib import Path
 
@@ -50,7 +51,8 @@ def members(kind: type) -> list[str]:
 
 
 def main() -> int:
-    text = "\n".join(line for module in MODULES for line in [f"# {module}", *describe(module), ""])
+    lines = [line for module in MODULES for line in [f"# {module}", *describe(module), ""]]
+    text = re.sub(r" at 0x[0-9a-f]+", "", "\n".join(lines))
     if "--check" not in sys.argv[1:]:
         SNAPSHOT.write_text(text)
         return 0
