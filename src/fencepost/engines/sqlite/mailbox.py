@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from fencepost._runtime.state import StateLock
 from fencepost.engines.sqlite.inheritance import let_go_after_fork
 from fencepost.engines.sqlite.location import make_folder
 
@@ -59,6 +60,8 @@ class Mailbox:
         self._prefix = ""
         # Sockets connected to those we wrote to lately: finding a box by its path takes longer than the letter.
         self._known: dict[str, socket.socket] = {}
+        self._sending = StateLock()
+        self._closed = False
         let_go_after_fork(self)
 
     @property
@@ -85,7 +88,12 @@ class Mailbox:
 
     def send(self, letter: Letter) -> bool:
         """False if there is nobody at that address any more."""
-        name, text = letter.mailbox, letter.text()
+        with self._sending:
+            return self._send(letter.mailbox, letter.text())
+
+    def _send(self, name: str, text: bytes) -> bool:
+        if self._closed:
+            return True
         known = self._known.get(name)
         if known is not None:
             try:
@@ -156,9 +164,11 @@ class Mailbox:
             made.close()
 
     def close(self) -> None:
-        if self.name:
-            self.unlink(self.name)
-        self.abandon()
+        with self._sending:
+            self._closed = True
+            if self.name:
+                self.unlink(self.name)
+            self.abandon()
 
     def abandon(self) -> None:
         self.move_out()

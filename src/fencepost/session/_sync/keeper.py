@@ -123,8 +123,8 @@ class Keeper:
         if self._finish(reason):
             for grant in self._take_grants():
                 self._lose_grant(grant, reason)
-            self.lost.set()
             self.announce(event.LeaseLost(holder=self.holder.label, reason=reason))
+            self.lost.set()
 
     def _finish(self, reason: str) -> bool:
         """End the lease, once; whether this call was the one."""
