@@ -95,9 +95,10 @@ class AsyncWaitingChapter:
         async with connect_to(site, ttl=10) as first:
             held = await first.lock("a").acquire()
             attempts = []
-            for number, (session, _) in enumerate(pairs):
+            for number, (session, engine) in enumerate(pairs):
                 attempts.append(AsyncAttempt(session.lock("a").acquire))
                 await until_waiting(first, "a", number + 1)
+                await engine.called("wait")
             asked = [len(engine.calls) for _, engine in pairs]
             await held.release()
             woken = await attempts[0].outcome()

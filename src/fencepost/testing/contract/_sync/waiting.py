@@ -95,9 +95,10 @@ class WaitingChapter:
         with connect_to(site, ttl=10) as first:
             held = first.lock("a").acquire()
             attempts = []
-            for number, (session, _) in enumerate(pairs):
+            for number, (session, engine) in enumerate(pairs):
                 attempts.append(Attempt(session.lock("a").acquire))
                 until_waiting(first, "a", number + 1)
+                engine.called("wait")
             asked = [len(engine.calls) for _, engine in pairs]
             held.release()
             woken = attempts[0].outcome()
