@@ -38,6 +38,7 @@ def until(condition: Callable[[], bool], seconds: float = 20.0) -> None:
 
 def test_a_short_run_loses_without_a_fence_and_nothing_behind_the_full_one() -> None:
     run = subprocess.run([*COMMAND, "--json", "--seconds", "2.5", "--seed", "7"], capture_output=True, timeout=60)
+    assert run.stdout, run.stderr.decode()
     result = json.loads(run.stdout)
     assert (run.returncode, result["faults"]) == (0, []), run.stderr.decode()
     bare, _, full = result["rounds"]

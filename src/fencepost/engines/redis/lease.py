@@ -31,9 +31,19 @@ class Entry:
         self.places = places
         self.own = own
 
+    def has(self, name: str) -> bool:
+        """Whether it has a place for the name, or holds it still."""
+        return self.tokens is None or name in self.tokens
 
-# An entry, one of its names, where that is, and what a renewal says of it.
-Subject = tuple[Entry, str, Place, bytes]
+
+class Subject(NamedTuple):
+    """One name of an entry, and what a renewal says of it: that it is held, with its token, or waited for."""
+
+    entry: Entry
+    name: str
+    place: Place
+    token: int | None
+    said: bytes
 
 
 class Batch(NamedTuple):
@@ -67,8 +77,23 @@ class Lease:
         self.entries[request.serial] = entry
         return entry
 
-    def held(self) -> set[tuple[int, str]]:
-        return {(serial, name) for serial, entry in list(self.entries.items()) for name in list(entry.tokens or ())}
+    def known(self) -> set[tuple[int, str]]:
+        """What is held, or may be by now."""
+        entries = list(self.entries.values())
+        return {(each.request.serial, ask.name) for each in entries for ask in each.request.asks if each.has(ask.name)}
+
+    def miss(self, subject: Subject) -> None:
+        """The server does not have it as it was said: a claim is gone, a place has become something else.
+
+        As it was said: what was a place then may have been granted since, and must be renewed on.
+        """
+        entry = subject.entry
+        entry.packed = None
+        if subject.token is None:
+            if entry.waiter is not None:
+                entry.waiter.stir()
+        elif entry.tokens is not None and entry.tokens.get(subject.name) == subject.token:
+            self.drop(entry.request.serial, subject.name)
 
     def drop(self, serial: int, name: str) -> None:
         """A claim that is given back or gone is renewed no more."""
@@ -109,13 +134,13 @@ class Lease:
         for slot, (shard, subjects) in found.items():
             keys = [bulk(shard.lease(self.holder.id)), shard.index_bulk, bulk(shard.audit)]
             arguments = [ttl]
-            keys += [place.lock_bulk for _, _, place, _ in subjects]
-            arguments += [said for _, _, _, said in subjects]
+            keys += [place.lock_bulk for _, _, place, _, _ in subjects]
+            arguments += [said for _, _, _, _, said in subjects]
             command = b"".join((RENEW.head(len(keys), len(arguments)), *keys, *arguments))
             batches.append(Batch(slot, command, subjects))
         return batches
 
-    def _subject(self, entry: Entry, name: str) -> bytes:
+    def _say(self, entry: Entry, name: str) -> bytes:
         if entry.tokens is None:
             return b"=" + self.member(entry)
         if _is_alone(entry.request, name):
@@ -126,7 +151,7 @@ class Lease:
         """For each slot the call that gives back all there is on this lease, and ends it."""
         batches = []
         for slot, (shard, subjects) in self._by_slot({self.home[0]: self.home[1], **self.slots}).items():
-            members = [(place.lock, self.member(entry)) for entry, _, place, _ in subjects]
+            members = [(place.lock, self.member(entry)) for entry, _, place, _, _ in subjects]
             batches.append(Batch(slot, leave(shard.lease(self.holder.id), shard, "close", members), []))
         return batches
 
@@ -142,9 +167,9 @@ class Lease:
 
     def _pack(self, entry: Entry) -> list[Subject]:
         entry.packed = [
-            (entry, ask.name, place, bulk(self._subject(entry, ask.name)))
+            Subject(entry, ask.name, place, (entry.tokens or {}).get(ask.name), bulk(self._say(entry, ask.name)))
             for ask, place in zip(entry.request.asks, entry.places, strict=True)
-            if entry.tokens is None or ask.name in entry.tokens
+            if entry.has(ask.name)
         ]
         return entry.packed
 

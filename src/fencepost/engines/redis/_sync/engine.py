@@ -36,6 +36,7 @@ from fencepost.errors import Unavailable
 AUDIT_LENGTH = 1000
 MOST_PLACES = 10_000
 RELEASE_HEAD = RELEASE.head(3, 1)
+LOST = "the engine no longer has it"
 FORGOTTEN = "redis has no lease of this holder: it ended, or the server lost its memory"
 
 
@@ -87,14 +88,15 @@ class RedisEngine:
             else:
                 pairs = [] if reply == 1 else zip(reply[::2], reply[1::2], strict=True)
                 amiss = [(subjects[position - 1], reason.decode()) for position, reason in pairs]
-            for (entry, name, _, _), reason in amiss:
-                self._miss(lease, entry, name)
-                gone[entry.request.serial, name] = reason or "the engine no longer has it"
+            for subject, reason in amiss:
+                lease.miss(subject)
+                if reason != "+":
+                    gone[subject.entry.request.serial, subject.name] = reason or LOST
         if not lease.slots:
             self._forget(lease, FORGOTTEN)
             return Renewal(alive=False)
         believed = {(claim.serial, claim.name) for claim in claims}
-        gone |= {key: "the engine no longer has it" for key in believed - lease.held() if key not in gone}
+        gone |= {key: LOST for key in believed - lease.known() if key not in gone}
         return Renewal(True, tuple((*key, reason) for key, reason in gone.items() if key in believed))
 
     def lease_close(self, holder: Holder) -> None:
@@ -179,12 +181,12 @@ class RedisEngine:
                 return Gone(waiter.over)
             if waiter.tokens and not self._replicas:
                 return self._grant(entry, waiter.tokens)
-            if not waiter.stirred and self._now() >= until:
-                return queued
             waiter.news = False
             answer = self.claim(request, wait=True)
             if not isinstance(answer, Queued):
                 return Gone(FORGOTTEN) if isinstance(answer, Busy) else answer
+            if self._now() >= until:
+                return answer
             queued = answer
 
     def withdraw(self, request: Request) -> None:
@@ -254,13 +256,6 @@ class RedisEngine:
     def _home(self, holder: Holder) -> tuple[int, Shard]:
         """Where a lease stands that has nothing on it."""
         return 0, SINGLE
-
-    def _miss(self, lease: Lease, entry: Entry, name: str) -> None:
-        """The server does not have it as we thought: a claim is gone, a place has become something else."""
-        if entry.tokens is not None:
-            lease.drop(entry.request.serial, name)
-        elif entry.waiter is not None:
-            entry.waiter.stir()
 
     def _forget(self, lease: Lease, reason: str) -> None:
         self._leases.pop(lease.holder.id, None)

@@ -1,7 +1,8 @@
 -- Keep a lease, and every claim and place on it, for a full ttl more: one call for them all.
 -- KEYS lease, index, audit, locks…; ARGV ttl in ms, and for each lock 'fp:id:serial:token:' for a claim held alone,
 -- '#id:serial:token' for one that is shared, '=member' for a place.
--- 1 if all is well. Else 0 for a dead lease, or a list of what is not: position, reason.
+-- 1 if all is well. Else 0 for a dead lease, or a list of what is not: position, and why it is gone, or '+' for a
+-- place that has become a grant.
 if redis.call('EXISTS', KEYS[1]) == 0 then
   return 0
 end
@@ -54,14 +55,17 @@ for first = 4, #KEYS, 500 do
       else
         -- Granted, and the message was lost or is on its way: what is ours by now must not end before our lease.
         local key = string.match(own, '^=([^:]*:[^:]*)')
+        local reason = '+'
         if value and string.sub(value, 1, #key + 4) == 'fp:' .. key .. ':' then
           redis.call('PEXPIRE', lock, ttl)
         elseif redis.call('HEXISTS', S .. 'hold\0' .. lock, key) == 1 then
           grow(lock)
           grow(S .. 'hold\0' .. lock)
+        else
+          reason = ''
         end
         amiss[#amiss + 1] = i - 3
-        amiss[#amiss + 1] = ''
+        amiss[#amiss + 1] = reason
       end
     end
     if kept then

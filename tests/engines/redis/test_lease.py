@@ -1,0 +1,43 @@
+"""What an engine remembers of a lease while answers are on their way."""
+
+from fencepost.core.claim import Ask, Request
+from fencepost.core.holder import Holder
+from fencepost.engines.redis.key import SINGLE, Place
+from fencepost.engines.redis.lease import Entry, Lease, Subject
+
+HOLDER = Holder("0" * 24, "first")
+
+
+def noted() -> tuple[Lease, Entry]:
+    lease = Lease(HOLDER, 10, "channel")
+    lease.slots[0] = SINGLE
+    return lease, lease.note(Request(HOLDER, 1, (Ask("a"),)), [Place(b"a", clustered=False)])
+
+
+def subject(lease: Lease) -> Subject:
+    (batch,) = lease.renewals()
+    return batch.subjects[0]
+
+
+def test_a_place_granted_while_its_renewal_was_under_way_is_renewed_on() -> None:
+    lease, entry = noted()
+    waiting = subject(lease)
+    entry.tokens, entry.packed = {"a": 7}, None
+    lease.miss(waiting)
+    assert lease.known() == {(1, "a")}
+    assert subject(lease).said.endswith(b"fp:%b:1:7:\r\n" % HOLDER.id.encode())
+
+
+def test_a_claim_that_is_gone_is_renewed_no_more() -> None:
+    lease, entry = noted()
+    entry.tokens = {"a": 7}
+    lease.miss(subject(lease))
+    assert lease.known() == set()
+    assert lease.entries == {}
+
+
+def test_what_was_said_of_a_place_is_not_said_of_its_grant() -> None:
+    lease, entry = noted()
+    assert subject(lease).said.split(b"\r\n")[1].startswith(b"=")
+    entry.tokens, entry.packed = {"a": 7}, None
+    assert subject(lease).token == 7
