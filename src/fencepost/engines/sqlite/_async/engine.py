@@ -40,7 +40,7 @@ from fencepost.engines.sqlite.trouble import explain
 from fencepost.errors import EngineError, Unavailable
 
 T = TypeVar("T")
-SPIN = 0.0003
+SPIN = 0.00005
 
 
 class AsyncSqliteEngine:
