@@ -5,7 +5,7 @@ import pytest
 
 from fencepost._runtime import aio as runtime
 from fencepost.errors import Lost, NotHeld, SessionClosed
-from fencepost.testing.contract._async.attempt import AsyncAttempt
+from fencepost.testing.contract._async.attempt import AsyncAttempt, until
 from fencepost.testing.contract._async.place import connect_faulty, connect_to, holders, until_waiting
 from fencepost.testing.contract.site import Site
 
@@ -145,8 +145,11 @@ class AsyncBlockChapter:
         async with connect_to(site) as first, connect_to(site, label="second") as second:
             held = await first.lock("a").acquire()
             attempt = AsyncAttempt(second.lock("a").acquire)
-            await until_waiting(first, "a", 1)
-            assert second.statistics().waiting == 1
+
+            async def counted() -> bool:
+                return second.statistics().waiting == 1
+
+            await until(counted)
             assert first.statistics().held == 1
             await held.release()
             grant = await attempt.outcome()

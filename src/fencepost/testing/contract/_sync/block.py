@@ -5,7 +5,7 @@ import pytest
 
 from fencepost._runtime import threads as runtime
 from fencepost.errors import Lost, NotHeld, SessionClosed
-from fencepost.testing.contract._sync.attempt import Attempt
+from fencepost.testing.contract._sync.attempt import Attempt, until
 from fencepost.testing.contract._sync.place import connect_faulty, connect_to, holders, until_waiting
 from fencepost.testing.contract.site import Site
 
@@ -145,8 +145,11 @@ class BlockChapter:
         with connect_to(site) as first, connect_to(site, label="second") as second:
             held = first.lock("a").acquire()
             attempt = Attempt(second.lock("a").acquire)
-            until_waiting(first, "a", 1)
-            assert second.statistics().waiting == 1
+
+            def counted() -> bool:
+                return second.statistics().waiting == 1
+
+            until(counted)
             assert first.statistics().held == 1
             held.release()
             grant = attempt.outcome()
