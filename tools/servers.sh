@@ -3,12 +3,21 @@
 # Elsewhere the tests that need a missing one are skipped, loudly and counted; in CI they fail.
 set -eu
 
+# Some servers live where only root looks.
+PATH="$PATH:/usr/sbin:/usr/local/sbin"
 missing=""
 need() { command -v "$1" >/dev/null || missing="$missing $2"; }
 need sqlite3 sqlite3
 need redis-server redis-server
 need redis-sentinel redis-sentinel
 need openssl openssl
+need faketime faketime
+need etcd etcd-server
+need etcdctl etcd-client
+need pgbouncer pgbouncer
+need mariadbd mariadb-server
+[ -e /usr/share/java/zookeeper.jar ] || missing="$missing zookeeper"
+ls /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1 || missing="$missing postgresql"
 
 [ -z "$missing" ] && exit 0
 if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
