@@ -44,8 +44,12 @@ format: $(READY)
 	$(BIN)/ruff format
 	$(BIN)/python tools/unasync.py
 
+# One place after another; `make bench PLACE=redis` for one.
+PLACE ?= $(notdir $(patsubst %/__init__.py,%,$(wildcard benchmarks/*/__init__.py)))
+
 bench: $(READY)
-	$(BIN)/python -m benchmarks $(ARGS)
+	@sh tools/servers.sh
+	@for place in $(PLACE); do $(BIN)/python -m benchmarks $$place $(ARGS) || exit 1; done
 
 clean:
 	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

@@ -1,22 +1,24 @@
-"""`python -m benchmarks`: fencepost on one host, beside the limit and its peers."""
+"""`python -m benchmarks [PLACE]`: fencepost beside the limit and its peers.
+
+A place is a package here with its experiments by letter in `EXPERIMENTS`: `host`, or an engine that has a server.
+"""
 
 import argparse
 import json
+import pkgutil
 import random
 import sys
 import tempfile
 from collections.abc import Callable, Sequence
+from importlib import import_module
 from pathlib import Path
 
-from benchmarks import contended, machine, scaling, uncontended, wakeup
+import benchmarks
+from benchmarks import machine
 from benchmarks.report import Section, show
 
-EXPERIMENTS: dict[str, Callable[..., Section]] = {
-    "a": uncontended.run,
-    "b": contended.run,
-    "c": wakeup.run,
-    "d": scaling.run,
-}
+Experiment = Callable[..., Section]
+PLACES = tuple(sorted(place.name for place in pkgutil.iter_modules(benchmarks.__path__) if place.ispkg))
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -27,7 +29,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     print(f"seed: {options.seed}")
     sections = {}
     for letter in options.only:
-        sections[letter] = _run(EXPERIMENTS[letter], options)
+        sections[letter] = _run(options.experiments[letter], options)
         show(sections[letter], pretty=sys.stdout.isatty())
     if options.json is not None:
         result = {letter: section.as_json() for letter, section in sections.items()}
@@ -36,16 +38,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 1 if missed and options.gate else 0
 
 
-def _run(experiment: Callable[..., Section], options: argparse.Namespace) -> Section:
+def _run(experiment: Experiment, options: argparse.Namespace) -> Section:
     with tempfile.TemporaryDirectory(prefix="fencepost-bench-") as folder:
         return experiment(Path(folder), random.Random(options.seed), quick=options.quick)
 
 
 def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument(
-        "--only", type=_letters, default="a,b,c,d", metavar="a,b", help="which experiments (default all)"
-    )
+    parser.add_argument("place", nargs="?", choices=PLACES, default="host", help="what to measure (default host)")
+    parser.add_argument("--only", metavar="a,b", help="which experiments (default all)")
     parser.add_argument("--quick", action="store_true", help="few samples: to see that it runs, not to quote")
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write the figures there")
     parser.add_argument("--seed", type=int, default=None, help="of the order in the rounds")
@@ -53,15 +54,17 @@ def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     options = parser.parse_args(arguments)
     if options.seed is None:
         options.seed = random.randrange(10**6)
+    options.experiments = _experiments(options.place)
+    options.only = options.only.split(",") if options.only else list(options.experiments)
+    for letter in options.only:
+        if letter not in options.experiments:
+            parser.error(f"no experiment '{letter}': choose from {', '.join(options.experiments)}")
     return options
 
 
-def _letters(text: str) -> list[str]:
-    letters = text.split(",")
-    unknown = [letter for letter in letters if letter not in EXPERIMENTS]
-    if unknown:
-        raise argparse.ArgumentTypeError(f"no experiment '{unknown[0]}': choose from {', '.join(EXPERIMENTS)}")
-    return letters
+def _experiments(place: str) -> dict[str, Experiment]:
+    found: dict[str, Experiment] = import_module(f"benchmarks.{place}").EXPERIMENTS
+    return found
 
 
 if __name__ == "__main__":

@@ -4,12 +4,10 @@ import multiprocessing
 import time
 from collections.abc import Callable
 from multiprocessing.connection import Connection
-from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from benchmarks import contestants
-from benchmarks.contestants import Contestant
+from benchmarks.contestant import Contestant
 
 PATIENCE = 60.0
 # From the order to the first cycle, and from there to the first that counts: by then all are at it.
@@ -21,8 +19,8 @@ def _serve(pipe: Connection) -> None:
     contestant: Contestant | None = None
     while True:
         match pipe.recv():
-            case ("open", name, folder):
-                contestant = contestants.ALL[name](folder)
+            case ("open", kind, place):
+                contestant = kind(place)
                 pipe.send("open")
             case ("contend", start_ns, until_ns):
                 assert contestant is not None
@@ -67,8 +65,8 @@ class Troop:
         self.tell(*order)
         return self.hear()
 
-    def with_open(self, name: str, folder: Path, act: Callable[[], Any]) -> Any:
-        self.ask("open", name, folder)
+    def with_open(self, kind: type[Contestant], place: Any, act: Callable[[], Any]) -> Any:
+        self.ask("open", kind, place)
         try:
             return act()
         finally:

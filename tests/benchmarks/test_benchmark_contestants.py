@@ -7,8 +7,8 @@ from time import monotonic_ns
 
 import pytest
 
-from benchmarks import contestants
-from benchmarks.contestants import Contestant
+from benchmarks.host import contestants
+from benchmarks.host.contestants import Contestant
 from benchmarks.troop import Troop
 
 ACROSS = [name for name, kind in contestants.ALL.items() if kind.across_processes]
@@ -42,7 +42,7 @@ def test_nobody_gets_the_lock_while_another_process_holds_it(name: str, tmp_path
     holder = contestants.ALL[name](tmp_path)
     try:
         with Troop(1) as troop:
-            troop.ask("open", name, tmp_path)
+            troop.ask("open", contestants.ALL[name], tmp_path)
             holder.acquire()
             troop.ask("wake")
             threading.Event().wait(HELD_NS / 1e9)

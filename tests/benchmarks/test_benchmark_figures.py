@@ -2,10 +2,10 @@
 
 import pytest
 
-from benchmarks.contended import share
+from benchmarks.host.contended import share
 from benchmarks.quantile import median, quantile, spread
 from benchmarks.report import Target
-from benchmarks.uncontended import Times, ratio
+from benchmarks.timing import Times, ratio
 
 
 def test_a_quantile_is_the_sample_at_the_nearest_rank() -> None:

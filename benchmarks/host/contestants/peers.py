@@ -7,7 +7,7 @@ import fasteners
 import filelock
 import portalocker
 
-from benchmarks.contestants.contestant import Contestant
+from benchmarks.contestant import Contestant
 
 
 class FileLock(Contestant):

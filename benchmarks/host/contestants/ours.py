@@ -7,7 +7,7 @@ from time import monotonic_ns, perf_counter_ns
 from typing import Any, TypeVar
 
 import fencepost
-from benchmarks.contestants.contestant import Contestant
+from benchmarks.contestant import Contestant
 
 T = TypeVar("T")
 

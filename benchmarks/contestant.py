@@ -1,19 +1,18 @@
 """What every contestant can do: take one lock, give it back, and both again and again with a clock running."""
 
 from collections.abc import Callable
-from pathlib import Path
 from time import monotonic_ns, perf_counter_ns
-from typing import ClassVar
+from typing import Any, ClassVar
 
 
 class Contestant:
-    """One lock in one folder. `tokens` says whether every grant comes with a fencing token."""
+    """One lock in one place: a folder, or a server. `tokens` says whether every grant comes with a fencing token."""
 
     name: ClassVar[str]
     tokens: ClassVar[bool] = False
     across_processes: ClassVar[bool] = True
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, place: Any) -> None:
         raise NotImplementedError
 
     def acquire(self) -> None:

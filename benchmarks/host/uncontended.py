@@ -1,27 +1,14 @@
 """a. One process, nobody else: what an acquire and a release cost."""
 
 import random
-from dataclasses import dataclass, field
 from pathlib import Path
 
-from benchmarks import contestants
-from benchmarks.contestants import BareSqlite, FencepostSqlite, FileLock
+from benchmarks.host import contestants
+from benchmarks.host.contestants import BareSqlite, FencepostSqlite, FileLock
 from benchmarks.machine import pinned, without_collection
-from benchmarks.quantile import median, spread
+from benchmarks.quantile import spread
 from benchmarks.report import Section, Target
-
-
-@dataclass(slots=True)
-class Times:
-    """All samples of one contestant in µs, and the median of each round: what ratios are made of."""
-
-    samples: list[float] = field(default_factory=list)
-    rounds: list[float] = field(default_factory=list)
-
-    def add(self, nanoseconds: list[int]) -> None:
-        batch = [sample / 1000 for sample in nanoseconds]
-        self.samples += batch
-        self.rounds.append(median(batch))
+from benchmarks.timing import Times, ratio
 
 
 def run(folder: Path, dice: random.Random, *, quick: bool) -> Section:
@@ -40,11 +27,6 @@ def run(folder: Path, dice: random.Random, *, quick: bool) -> Section:
             for contestant in field.values():
                 contestant.close()
     return _section(times, f"CPU {cpu}, {rounds} rounds of {batch} cycles each in shuffled order")
-
-
-def ratio(one: Times, other: Times) -> float:
-    """The middle of the ratios round by round, so that a drift of the machine's speed cancels out."""
-    return median([a / b for a, b in zip(one.rounds, other.rounds, strict=True)])
 
 
 def _section(times: dict[str, Times], conditions: str) -> Section:

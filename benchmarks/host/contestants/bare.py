@@ -6,7 +6,7 @@ import sqlite3
 import time
 from pathlib import Path
 
-from benchmarks.contestants.contestant import Contestant
+from benchmarks.contestant import Contestant
 
 TAKE = "UPDATE lock SET holder = ?1, token = max(token + 1, ?2) WHERE name = ?3 AND holder IS NULL RETURNING token"
 GIVE_BACK = "UPDATE lock SET holder = NULL WHERE name = ?1 AND token = ?2"

@@ -1,9 +1,9 @@
 """Who is measured. Each is used as its own documentation recommends, with one object kept for all cycles."""
 
-from benchmarks.contestants.bare import BareFlock, BareSqlite
-from benchmarks.contestants.contestant import Contestant
-from benchmarks.contestants.ours import FencepostAsync, FencepostMemory, FencepostSqlite
-from benchmarks.contestants.peers import DiskCache, Fasteners, FileLock, Portalocker
+from benchmarks.contestant import Contestant
+from benchmarks.host.contestants.bare import BareFlock, BareSqlite
+from benchmarks.host.contestants.ours import FencepostAsync, FencepostMemory, FencepostSqlite
+from benchmarks.host.contestants.peers import DiskCache, Fasteners, FileLock, Portalocker
 
 ALL: dict[str, type[Contestant]] = {
     kind.name: kind

@@ -4,8 +4,8 @@ import random
 import time
 from pathlib import Path
 
-from benchmarks import contestants
-from benchmarks.contestants import Contestant, FencepostSqlite
+from benchmarks.host import contestants
+from benchmarks.host.contestants import Contestant, FencepostSqlite
 from benchmarks.quantile import spread
 from benchmarks.report import Section, Target
 from benchmarks.troop import Troop
@@ -29,7 +29,7 @@ def run(folder: Path, dice: random.Random, *, quick: bool) -> Section:
 def _with_holder(name: str, folder: Path, troop: Troop, dice: random.Random, count: int) -> list[float]:
     holder = contestants.ALL[name](folder)
     try:
-        found: list[float] = troop.with_open(name, folder, lambda: _wakes(holder, troop, dice, count))
+        found: list[float] = troop.with_open(contestants.ALL[name], folder, lambda: _wakes(holder, troop, dice, count))
         return found
     finally:
         holder.close()

@@ -3,8 +3,8 @@
 import random
 from pathlib import Path
 
-from benchmarks import contestants
-from benchmarks.contestants import FencepostSqlite, FileLock
+from benchmarks.host import contestants
+from benchmarks.host.contestants import FencepostSqlite, FileLock
 from benchmarks.quantile import median
 from benchmarks.report import Section, Target
 from benchmarks.troop import Troop
@@ -17,7 +17,7 @@ def run(folder: Path, dice: random.Random, *, quick: bool) -> Section:
     with Troop(processes) as troop:
         for _ in range(rounds):
             for name in dice.sample(names, len(names)):
-                counts[name].append(troop.with_open(name, folder, lambda: troop.contend(seconds)))
+                counts[name].append(troop.with_open(contestants.ALL[name], folder, lambda: troop.contend(seconds)))
     return _section(counts, processes, rounds, seconds)
 
 
