@@ -139,7 +139,7 @@ class AsyncBlockChapter:
             await until_waiting(first, "a", 1)
             await second.close()
             with pytest.raises(SessionClosed):
-                await attempt.outcome(2)
+                await attempt.outcome()
 
     async def test_statistics_count_what_happened(self, site: Site) -> None:
         async with connect_to(site) as first, connect_to(site, label="second") as second:

@@ -125,7 +125,8 @@ class AsyncWaitingChapter:
             with pytest.raises(AcquireTimeout):
                 await impatient.outcome()
             await held.release()
-            await (await patient.outcome(2)).release()
+            # Well before the lease of the one that gave up would have ended.
+            await (await patient.outcome(5)).release()
 
     async def test_a_waiter_behind_one_that_gave_up_still_notices_the_end_of_the_holder(self, site: Site) -> None:
         session, engine = connect_faulty(site)

@@ -139,7 +139,7 @@ class BlockChapter:
             until_waiting(first, "a", 1)
             second.close()
             with pytest.raises(SessionClosed):
-                attempt.outcome(2)
+                attempt.outcome()
 
     def test_statistics_count_what_happened(self, site: Site) -> None:
         with connect_to(site) as first, connect_to(site, label="second") as second:
