@@ -64,9 +64,18 @@ def admits(holding: Collection[Ask], ask: Ask) -> bool:
             return all(held.mode is Mode.SHARED for held in holding)
         case Mode.COUNTED:
             return (
-                all(held.mode is Mode.COUNTED for held in holding)
+                all(held.mode is Mode.COUNTED and held.limit == ask.limit for held in holding)
                 and sum(held.weight for held in holding) + ask.weight <= ask.limit
             )
+
+
+def contradiction(asks: Iterable[Ask], ahead: Collection[Claim]) -> Claim | None:
+    """Whoever counts one of the same names up to another limit: nobody can say how many may hold it."""
+    limits = {ask.name: ask.limit for ask in asks if ask.mode is Mode.COUNTED}
+    for claim in ahead:
+        if claim.ask.mode is Mode.COUNTED and claim.ask.limit != limits.get(claim.name, claim.ask.limit):
+            return claim
+    return None
 
 
 def admitted(holding: dict[str, list[Ask]], waiting: Iterable[Request], freed: Collection[str]) -> Iterator[Request]:

@@ -1,5 +1,7 @@
 """What may be locked: any non-empty text up to 1,024 characters."""
 
+from collections.abc import Iterable
+
 MOST_CHARACTERS = 1024
 
 
@@ -20,3 +22,16 @@ def check_name(name: str) -> str:
     except UnicodeEncodeError:
         raise ValueError("a lock name must be valid Unicode, and this one has a lone surrogate") from None
     return name
+
+
+def check_names(names: Iterable[str]) -> tuple[str, ...]:
+    """Names to be locked together: at least one, and none twice."""
+    if isinstance(names, str):
+        raise TypeError(f"several names are a list of texts, not one text: [{names!r}]")
+    checked = tuple(check_name(name) for name in names)
+    if not checked:
+        raise ValueError("name at least one thing to lock")
+    for name in checked:
+        if checked.count(name) > 1:
+            raise ValueError(f"'{name}' is named twice: nobody can hold a lock twice at once")
+    return checked

@@ -1,44 +1,28 @@
 # Written by hand; the blocking twin under _sync is generated from it.
 """The lock."""
 
-from types import TracebackType
-from typing import Final
-
 from fencepost._runtime import aio as runtime
 from fencepost.contract.answer import Busy
 from fencepost.core.claim import Ask
-from fencepost.core.duration import check_timeout
-from fencepost.errors import AcquireTimeout, FencepostError
+from fencepost.primitives._async.acquirable import AsyncAcquirable
 from fencepost.session._async.grant import AsyncGrant
 from fencepost.session._async.presence import AsyncPresence
 from fencepost.session._async.pursuit import obtain
-from fencepost.session.refusal import refusal
 
 
-class _Default:
-    def __repr__(self) -> str:
-        return "as given to the lock"
+class AsyncLock(AsyncAcquirable[AsyncGrant]):
+    """One name, to be held by one at a time (or, shared, by many readers; or, counted, by so many).
 
-
-DEFAULT: Final = _Default()
-
-
-class AsyncLock:
-    """One name, to be held by one at a time (or, shared, by many readers).
-
-    Making it sends nothing. It may be shared between threads and tasks; each acquisition is a `Grant` of its own,
-    and the grant is the owner. At any instant two processes may both *believe* to hold the lock for a moment
-    (one of them was paused); `grant.token` and a fence at the resource are what protects against that.
+    The grant is the owner, not the thread or task. At any instant two processes may both *believe* to hold the
+    lock for a moment (one of them was paused); `grant.token` and a fence at the resource are what protects against
+    that.
     """
 
     def __init__(
         self, presence: AsyncPresence, ask: Ask, *, timeout: float | None = None, reentrant: bool = False
     ) -> None:
-        self._presence = presence
-        self._asks = (ask,)
-        self._timeout = check_timeout(timeout)
+        super().__init__(presence, (ask,), timeout)
         self._reentrant = reentrant
-        self._blocks: dict[object, list[_AsyncBlock]] = {}
 
     @property
     def name(self) -> str:
@@ -46,62 +30,6 @@ class AsyncLock:
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} '{self.name}'>"
-
-    async def acquire(self, *, timeout: float | _Default | None = DEFAULT) -> AsyncGrant:
-        """Wait for the grant. `AcquireTimeout` means that nothing is held and nobody queued.
-
-        `timeout=None` waits for ever, 0 tries once.
-        """
-        seconds = self._timeout if isinstance(timeout, _Default) else check_timeout(timeout)
-        taken: list[AsyncGrant] = []
-        try:
-            await self._take(seconds, taken)
-            return taken[0]
-        except BaseException:
-            await runtime.shielded(_give_back(taken))
-            raise
-
-    async def try_acquire(self) -> AsyncGrant | None:
-        """The grant if it is free now, else None."""
-        taken: list[AsyncGrant] = []
-        try:
-            busy = await self._try_to_take(0.0, taken)
-            return taken[0] if busy is None else None
-        except BaseException:
-            await runtime.shielded(_give_back(taken))
-            raise
-
-    async def __aenter__(self) -> AsyncGrant:
-        taken: list[AsyncGrant] = []
-        try:
-            await self._take(self._timeout, taken)
-            block = _AsyncBlock(taken[0])
-            self._blocks.setdefault(runtime.current_flow(), []).append(block)
-            block.arm()
-            return block.grant
-        except BaseException:
-            self._leave(taken)
-            await runtime.shielded(_give_back(taken))
-            raise
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        block = self._blocks[runtime.current_flow()][-1]
-        try:
-            await block.end(error)
-        except BaseException:
-            await runtime.shielded(_give_back([block.grant]))
-            raise
-        finally:
-            self._leave([block.grant])
-
-    async def _take(self, timeout: float | None, taken: list[AsyncGrant]) -> None:
-        started_at = self._presence.clock.now()
-        busy = await self._try_to_take(timeout, taken)
-        if busy is not None:
-            waited = self._presence.clock.now() - started_at
-            raise AcquireTimeout(refusal(self._asks, waited, busy.ahead))
 
     async def _try_to_take(self, timeout: float | None, taken: list[AsyncGrant]) -> Busy | None:
         if not self._reentrant:
@@ -116,48 +44,5 @@ class AsyncLock:
             self._presence.reentrance.enter(taken[0], flow)
         return busy
 
-    def _leave(self, grants: list[AsyncGrant]) -> None:
-        """Forget the innermost block of this flow, if it is on one of these grants."""
-        flow = runtime.current_flow()
-        blocks = self._blocks.get(flow)
-        if blocks and blocks[-1].grant in grants:
-            blocks.pop()
-            if not blocks:
-                del self._blocks[flow]
-
-
-class _AsyncBlock:
-    """The body of a `with`, which the loss of its grant ends."""
-
-    __slots__ = ("_interrupt", "grant")
-
-    def __init__(self, grant: AsyncGrant) -> None:
-        self.grant = grant
-        self._interrupt = runtime.Interrupt()
-
-    def arm(self) -> None:
-        self.grant.interrupt_on_loss(self._interrupt)
-
-    async def end(self, error: BaseException | None) -> None:
-        """Give the grant back. Raises what became of it, unless the body raised something of its own."""
-        self.grant.forget_interrupt(self._interrupt)
-        if await self._interrupt.finish(error):
-            error = None
-        if self.grant.released:
-            return
-        try:
-            await self.grant.release()
-        except FencepostError:
-            if error is None:
-                raise
-
-
-async def _give_back(grants: list[AsyncGrant]) -> None:
-    """After an interruption: what was not given back yet, quietly."""
-    for grant in grants:
-        if not grant.released:
-            try:
-                await grant.release()
-            except FencepostError:
-                # It was lost, or will be settled: either way it is not ours, and the interruption goes on.
-                pass
+    def _held(self, taken: list[AsyncGrant]) -> AsyncGrant:
+        return taken[0]

@@ -1,44 +1,28 @@
 # Generated from src/fencepost/primitives/_async/lock.py by tools/unasync.py. Do not edit: run `make gen`.
 """The lock."""
 
-from types import TracebackType
-from typing import Final
-
 from fencepost._runtime import threads as runtime
 from fencepost.contract.answer import Busy
 from fencepost.core.claim import Ask
-from fencepost.core.duration import check_timeout
-from fencepost.errors import AcquireTimeout, FencepostError
+from fencepost.primitives._sync.acquirable import Acquirable
 from fencepost.session._sync.grant import Grant
 from fencepost.session._sync.presence import Presence
 from fencepost.session._sync.pursuit import obtain
-from fencepost.session.refusal import refusal
 
 
-class _Default:
-    def __repr__(self) -> str:
-        return "as given to the lock"
+class Lock(Acquirable[Grant]):
+    """One name, to be held by one at a time (or, shared, by many readers; or, counted, by so many).
 
-
-DEFAULT: Final = _Default()
-
-
-class Lock:
-    """One name, to be held by one at a time (or, shared, by many readers).
-
-    Making it sends nothing. It may be shared between threads and tasks; each acquisition is a `Grant` of its own,
-    and the grant is the owner. At any instant two processes may both *believe* to hold the lock for a moment
-    (one of them was paused); `grant.token` and a fence at the resource are what protects against that.
+    The grant is the owner, not the thread or task. At any instant two processes may both *believe* to hold the
+    lock for a moment (one of them was paused); `grant.token` and a fence at the resource are what protects against
+    that.
     """
 
     def __init__(
         self, presence: Presence, ask: Ask, *, timeout: float | None = None, reentrant: bool = False
     ) -> None:
-        self._presence = presence
-        self._asks = (ask,)
-        self._timeout = check_timeout(timeout)
+        super().__init__(presence, (ask,), timeout)
         self._reentrant = reentrant
-        self._blocks: dict[object, list[_Block]] = {}
 
     @property
     def name(self) -> str:
@@ -46,62 +30,6 @@ class Lock:
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} '{self.name}'>"
-
-    def acquire(self, *, timeout: float | _Default | None = DEFAULT) -> Grant:
-        """Wait for the grant. `AcquireTimeout` means that nothing is held and nobody queued.
-
-        `timeout=None` waits for ever, 0 tries once.
-        """
-        seconds = self._timeout if isinstance(timeout, _Default) else check_timeout(timeout)
-        taken: list[Grant] = []
-        try:
-            self._take(seconds, taken)
-            return taken[0]
-        except BaseException:
-            runtime.shielded(_give_back(taken))
-            raise
-
-    def try_acquire(self) -> Grant | None:
-        """The grant if it is free now, else None."""
-        taken: list[Grant] = []
-        try:
-            busy = self._try_to_take(0.0, taken)
-            return taken[0] if busy is None else None
-        except BaseException:
-            runtime.shielded(_give_back(taken))
-            raise
-
-    def __enter__(self) -> Grant:
-        taken: list[Grant] = []
-        try:
-            self._take(self._timeout, taken)
-            block = _Block(taken[0])
-            self._blocks.setdefault(runtime.current_flow(), []).append(block)
-            block.arm()
-            return block.grant
-        except BaseException:
-            self._leave(taken)
-            runtime.shielded(_give_back(taken))
-            raise
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        block = self._blocks[runtime.current_flow()][-1]
-        try:
-            block.end(error)
-        except BaseException:
-            runtime.shielded(_give_back([block.grant]))
-            raise
-        finally:
-            self._leave([block.grant])
-
-    def _take(self, timeout: float | None, taken: list[Grant]) -> None:
-        started_at = self._presence.clock.now()
-        busy = self._try_to_take(timeout, taken)
-        if busy is not None:
-            waited = self._presence.clock.now() - started_at
-            raise AcquireTimeout(refusal(self._asks, waited, busy.ahead))
 
     def _try_to_take(self, timeout: float | None, taken: list[Grant]) -> Busy | None:
         if not self._reentrant:
@@ -116,48 +44,5 @@ class Lock:
             self._presence.reentrance.enter(taken[0], flow)
         return busy
 
-    def _leave(self, grants: list[Grant]) -> None:
-        """Forget the innermost block of this flow, if it is on one of these grants."""
-        flow = runtime.current_flow()
-        blocks = self._blocks.get(flow)
-        if blocks and blocks[-1].grant in grants:
-            blocks.pop()
-            if not blocks:
-                del self._blocks[flow]
-
-
-class _Block:
-    """The body of a `with`, which the loss of its grant ends."""
-
-    __slots__ = ("_interrupt", "grant")
-
-    def __init__(self, grant: Grant) -> None:
-        self.grant = grant
-        self._interrupt = runtime.Interrupt()
-
-    def arm(self) -> None:
-        self.grant.interrupt_on_loss(self._interrupt)
-
-    def end(self, error: BaseException | None) -> None:
-        """Give the grant back. Raises what became of it, unless the body raised something of its own."""
-        self.grant.forget_interrupt(self._interrupt)
-        if self._interrupt.finish(error):
-            error = None
-        if self.grant.released:
-            return
-        try:
-            self.grant.release()
-        except FencepostError:
-            if error is None:
-                raise
-
-
-def _give_back(grants: list[Grant]) -> None:
-    """After an interruption: what was not given back yet, quietly."""
-    for grant in grants:
-        if not grant.released:
-            try:
-                grant.release()
-            except FencepostError:
-                # It was lost, or will be settled: either way it is not ours, and the interruption goes on.
-                pass
+    def _held(self, taken: list[Grant]) -> Grant:
+        return taken[0]

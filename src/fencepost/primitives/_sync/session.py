@@ -1,13 +1,16 @@
 # Generated from src/fencepost/primitives/_async/session.py by tools/unasync.py. Do not edit: run `make gen`.
 """The session as users meet it: a factory for every primitive."""
 
+from collections.abc import Iterable
 from types import TracebackType
 from typing import Self
 
-from fencepost.core.claim import Ask
-from fencepost.core.name import check_name
+from fencepost.core.claim import Ask, Mode
+from fencepost.core.name import check_name, check_names
+from fencepost.core.permit import check_permits
 from fencepost.errors import Unsupported
 from fencepost.primitives._sync.lock import Lock
+from fencepost.primitives._sync.lock_all import LockAll
 from fencepost.primitives._sync.rwlock import ReadWriteLock
 from fencepost.session._sync.presence import Presence
 
@@ -37,3 +40,21 @@ class Session(Presence):
         if not self.traits.shared:
             raise Unsupported("this engine has no shared locks: see its traits")
         return ReadWriteLock(self, check_name(name), timeout=timeout, note=note)
+
+    def semaphore(
+        self, name: str, *, limit: int, weight: int = 1, timeout: float | None = None, note: str = ""
+    ) -> Lock:
+        """A lock on `name` that may be held up to `limit` times, or rather by that much `weight` together.
+
+        Each grant has a token of its own. Everybody must name the same limit: another one raises `Conflict`
+        while anybody holds or waits.
+        """
+        if not self.traits.counted:
+            raise Unsupported("this engine has no semaphores: see its traits")
+        check_permits(limit, weight)
+        return Lock(self, Ask(check_name(name), Mode.COUNTED, weight, limit, note), timeout=timeout)
+
+    def lock_all(self, names: Iterable[str], *, timeout: float | None = None, note: str = "") -> LockAll:
+        """A lock on all of `names`, in whatever order: granted together or not at all, with a token for each."""
+        asks = tuple(Ask(name, note=note) for name in check_names(names))
+        return LockAll(self, asks, timeout=timeout)

@@ -5,9 +5,9 @@ from fencepost._runtime import threads as runtime
 from fencepost.contract.answer import Busy, Gone, Granted, Queued
 from fencepost.core import event
 from fencepost.core.backoff import backoff
-from fencepost.core.claim import Ask, Claim, Request
+from fencepost.core.claim import Ask, Claim, Request, contradiction
 from fencepost.core.deadline import Deadline
-from fencepost.errors import EngineError, Unavailable, Uncertain
+from fencepost.errors import Conflict, EngineError, Unavailable, Uncertain
 from fencepost.session._sync.grant import Grant
 from fencepost.session._sync.keeper import Keeper
 from fencepost.session._sync.presence import Presence
@@ -34,6 +34,8 @@ def obtain(
         asked_at = now()
         try:
             answer = _claim(presence, keeper, request, deadline)
+            if isinstance(answer, Queued | Busy):
+                _check_agreement(request, answer)
             queued = isinstance(answer, Queued)
             if isinstance(answer, Queued):
                 answer = _queue(presence, keeper, answer, deadline)
@@ -106,6 +108,15 @@ def _queue(
         return answer
     finally:
         presence.tally.queue(-1)
+
+
+def _check_agreement(request: Request, refused: Queued | Busy) -> None:
+    other = contradiction(request.asks, refused.ahead)
+    if other is not None:
+        raise Conflict(
+            f"'{other.name}' is counted up to {other.ask.limit} by {other.holder}, and something else is asked here: "
+            "agree on one limit, or use another name"
+        )
 
 
 def _leave(keeper: Keeper, request: Request) -> EngineError | None:

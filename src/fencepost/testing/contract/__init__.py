@@ -17,7 +17,20 @@ from typing import Any, NamedTuple
 
 from fencepost.testing.contract.site import SITES, Site
 
-LAWS = ("token", "fence", "time", "unknown", "waiting", "liveness", "fork", "neighbour", "block")
+LAWS = (
+    "token",
+    "fence",
+    "time",
+    "unknown",
+    "waiting",
+    "liveness",
+    "fork",
+    "neighbour",
+    "block",
+    "rwlock",
+    "semaphore",
+    "together",
+)
 FLAVOURS = ("async", "sync")
 
 

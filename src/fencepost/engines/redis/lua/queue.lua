@@ -75,20 +75,21 @@ local function head(queue)
   end
 end
 
--- How a lock is held: nothing, x, or s or c with the weight of its holders. Forgets the dead among those.
+-- How a lock is held: nothing, x, or s or c with the weight and the limit of its holders. Forgets the dead among those.
 local function standing(lock)
   local value = redis.call('GET', lock)
   if value and string.sub(value, 1, 5) ~= 'fp:*:' then
     return 'x', 0
   end
   local hold = hold_of(lock)
-  local mode, weight = nil, 0
+  local mode, weight, limit = nil, 0, nil
   local fields = redis.call('HGETALL', hold)
   for i = 1, #fields, 2 do
     if is_alive(fields[i]) then
       local kind = string.match(fields[i + 1], '^[^:]*:([^:]*)')
       mode = string.sub(kind, 1, 1)
       weight = weight + (string.match(kind, '^c(%d+)') or 1)
+      limit = string.match(kind, ',(%d+)')
     else
       redis.call('HDEL', hold, fields[i])
     end
@@ -96,11 +97,11 @@ local function standing(lock)
   if not mode and value then
     redis.call('DEL', lock)
   end
-  return mode, weight
+  return mode, weight, limit
 end
 
 local function admits(lock, kind)
-  local mode, weight = standing(lock)
+  local mode, weight, agreed = standing(lock)
   if not mode then
     local most, limit = string.match(kind, '^c(%d+),(%d+)')
     return not most or most + 0 <= limit + 0
@@ -109,7 +110,7 @@ local function admits(lock, kind)
     return mode == 's'
   end
   local wanted, limit = string.match(kind, '^c(%d+),(%d+)')
-  return wanted and mode == 'c' and weight + wanted <= limit + 0
+  return wanted and mode == 'c' and limit == agreed and weight + wanted <= limit + 0
 end
 
 local function index(lock, ttl)

@@ -4,11 +4,7 @@
 import pytest
 
 from fencepost._runtime import aio as runtime
-from fencepost.core.claim import Ask, Mode
 from fencepost.errors import AcquireTimeout
-from fencepost.primitives._async.session import AsyncSession
-from fencepost.session._async.grant import AsyncGrant
-from fencepost.session._async.pursuit import obtain
 from fencepost.testing.contract._async.attempt import AsyncAttempt
 from fencepost.testing.contract._async.place import (
     connect_faulty,
@@ -160,61 +156,3 @@ class AsyncWaitingChapter:
             await victim.kill()
             await held.release()
             await (await behind.outcome(site.ttl * 2 + 1)).release()
-
-    async def test_a_waiting_writer_is_not_overtaken_by_readers(self, site: Site) -> None:
-        async with connect_to(site) as first, connect_to(site, label="second") as second:
-            reader = await first.rwlock("a").read().acquire()
-            writer = AsyncAttempt(second.rwlock("a").write().acquire)
-            await until_waiting(first, "a", 1)
-            assert await first.rwlock("a").read().try_acquire() is None
-            late = AsyncAttempt(first.rwlock("a").read().acquire)
-            await until_waiting(first, "a", 2)
-            await reader.release()
-            written = await writer.outcome()
-            assert not late.ended.is_set()
-            await written.release()
-            await (await late.outcome()).release()
-
-    async def test_readers_that_wait_are_granted_together(self, site: Site) -> None:
-        async with connect_to(site) as first, connect_to(site, label="second") as second:
-            writer = await first.rwlock("a").write().acquire()
-            readers = [AsyncAttempt(second.rwlock("a").read().acquire) for _ in range(3)]
-            await until_waiting(first, "a", 3)
-            await writer.release()
-            grants = [await reader.outcome() for reader in readers]
-            assert all(grant.held for grant in grants)
-
-    async def test_no_more_permits_are_granted_than_the_limit(self, site: Site) -> None:
-        if not site.traits.counted:
-            return
-        async with connect_to(site) as session:
-            first = await _obtain(session, Ask("a", Mode.COUNTED, weight=2, limit=5))
-            second = await _obtain(session, Ask("a", Mode.COUNTED, weight=2, limit=5))
-            assert await _obtain(session, Ask("a", Mode.COUNTED, weight=2, limit=5)) == []
-            small = await _obtain(session, Ask("a", Mode.COUNTED, weight=1, limit=5))
-            assert [len(grants) for grants in (first, second, small)] == [1, 1, 1]
-            for grant in (*first, *second, *small):
-                await grant.release()
-
-    async def test_several_names_are_granted_together_or_not_at_all(self, site: Site) -> None:
-        if not site.traits.together:
-            return
-        async with connect_to(site) as first, connect_to(site, label="second") as second:
-            held = await first.lock("b").acquire()
-            both = AsyncAttempt(lambda: _obtain(second, Ask("a"), Ask("b"), timeout=20))
-            await until_waiting(first, "b", 1)
-            assert await holders(first, "a") == []
-            # Its turn on 'a' is kept, too.
-            assert await first.lock("a").try_acquire() is None
-            await held.release()
-            grants = await both.outcome()
-            assert [grant.name for grant in grants] == ["a", "b"]
-            await grants[0].release()
-            assert await holders(first, "b") == ["second"]
-            await grants[1].release()
-
-
-async def _obtain(session: AsyncSession, *asks: Ask, timeout: float = 0) -> list[AsyncGrant]:
-    taken: list[AsyncGrant] = []
-    await obtain(session, asks, timeout, taken)
-    return taken

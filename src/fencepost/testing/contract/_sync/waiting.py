@@ -4,11 +4,7 @@
 import pytest
 
 from fencepost._runtime import threads as runtime
-from fencepost.core.claim import Ask, Mode
 from fencepost.errors import AcquireTimeout
-from fencepost.primitives._sync.session import Session
-from fencepost.session._sync.grant import Grant
-from fencepost.session._sync.pursuit import obtain
 from fencepost.testing.contract._sync.attempt import Attempt
 from fencepost.testing.contract._sync.place import (
     connect_faulty,
@@ -160,61 +156,3 @@ class WaitingChapter:
             victim.kill()
             held.release()
             (behind.outcome(site.ttl * 2 + 1)).release()
-
-    def test_a_waiting_writer_is_not_overtaken_by_readers(self, site: Site) -> None:
-        with connect_to(site) as first, connect_to(site, label="second") as second:
-            reader = first.rwlock("a").read().acquire()
-            writer = Attempt(second.rwlock("a").write().acquire)
-            until_waiting(first, "a", 1)
-            assert first.rwlock("a").read().try_acquire() is None
-            late = Attempt(first.rwlock("a").read().acquire)
-            until_waiting(first, "a", 2)
-            reader.release()
-            written = writer.outcome()
-            assert not late.ended.is_set()
-            written.release()
-            (late.outcome()).release()
-
-    def test_readers_that_wait_are_granted_together(self, site: Site) -> None:
-        with connect_to(site) as first, connect_to(site, label="second") as second:
-            writer = first.rwlock("a").write().acquire()
-            readers = [Attempt(second.rwlock("a").read().acquire) for _ in range(3)]
-            until_waiting(first, "a", 3)
-            writer.release()
-            grants = [reader.outcome() for reader in readers]
-            assert all(grant.held for grant in grants)
-
-    def test_no_more_permits_are_granted_than_the_limit(self, site: Site) -> None:
-        if not site.traits.counted:
-            return
-        with connect_to(site) as session:
-            first = _obtain(session, Ask("a", Mode.COUNTED, weight=2, limit=5))
-            second = _obtain(session, Ask("a", Mode.COUNTED, weight=2, limit=5))
-            assert _obtain(session, Ask("a", Mode.COUNTED, weight=2, limit=5)) == []
-            small = _obtain(session, Ask("a", Mode.COUNTED, weight=1, limit=5))
-            assert [len(grants) for grants in (first, second, small)] == [1, 1, 1]
-            for grant in (*first, *second, *small):
-                grant.release()
-
-    def test_several_names_are_granted_together_or_not_at_all(self, site: Site) -> None:
-        if not site.traits.together:
-            return
-        with connect_to(site) as first, connect_to(site, label="second") as second:
-            held = first.lock("b").acquire()
-            both = Attempt(lambda: _obtain(second, Ask("a"), Ask("b"), timeout=20))
-            until_waiting(first, "b", 1)
-            assert holders(first, "a") == []
-            # Its turn on 'a' is kept, too.
-            assert first.lock("a").try_acquire() is None
-            held.release()
-            grants = both.outcome()
-            assert [grant.name for grant in grants] == ["a", "b"]
-            grants[0].release()
-            assert holders(first, "b") == ["second"]
-            grants[1].release()
-
-
-def _obtain(session: Session, *asks: Ask, timeout: float = 0) -> list[Grant]:
-    taken: list[Grant] = []
-    obtain(session, asks, timeout, taken)
-    return taken

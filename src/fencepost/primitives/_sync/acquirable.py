@@ -1,0 +1,156 @@
+# Generated from src/fencepost/primitives/_async/acquirable.py by tools/unasync.py. Do not edit: run `make gen`.
+"""What can be acquired: by waiting for it, by trying once, or as a block that ends when it is lost."""
+
+from types import TracebackType
+from typing import Final, Generic, Protocol, TypeVar
+
+from fencepost._runtime import threads as runtime
+from fencepost.contract.answer import Busy
+from fencepost.core.claim import Ask
+from fencepost.core.duration import check_timeout
+from fencepost.errors import AcquireTimeout, FencepostError
+from fencepost.session._sync.grant import Grant
+from fencepost.session._sync.presence import Presence
+from fencepost.session.refusal import refusal
+
+
+class _Default:
+    def __repr__(self) -> str:
+        return "as given to the lock"
+
+
+DEFAULT: Final = _Default()
+
+
+class Held(Protocol):
+    """A grant, or several that stand and fall together."""
+
+    @property
+    def released(self) -> bool: ...
+    def release(self) -> None: ...
+    def interrupt_on_loss(self, interrupt: runtime.Interrupt) -> None: ...
+    def forget_interrupt(self, interrupt: runtime.Interrupt) -> None: ...
+
+
+H = TypeVar("H", bound=Held)
+
+
+class Acquirable(Generic[H]):
+    """Making it sends nothing. It may be shared between threads and tasks; each acquisition is an owner of its own."""
+
+    def __init__(self, presence: Presence, asks: tuple[Ask, ...], timeout: float | None) -> None:
+        self._presence = presence
+        self._asks = asks
+        self._timeout = check_timeout(timeout)
+        self._blocks: dict[object, list[_Block[H]]] = {}
+
+    def acquire(self, *, timeout: float | _Default | None = DEFAULT) -> H:
+        """Wait for the grant. `AcquireTimeout` means that nothing is held and nobody queued.
+
+        `timeout=None` waits for ever, 0 tries once.
+        """
+        seconds = self._timeout if isinstance(timeout, _Default) else check_timeout(timeout)
+        taken: list[Grant] = []
+        try:
+            self._take(seconds, taken)
+            return self._held(taken)
+        except BaseException:
+            runtime.shielded(give_back(taken))
+            raise
+
+    def try_acquire(self) -> H | None:
+        """The grant if it is free now, else None."""
+        taken: list[Grant] = []
+        try:
+            busy = self._try_to_take(0.0, taken)
+            return self._held(taken) if busy is None else None
+        except BaseException:
+            runtime.shielded(give_back(taken))
+            raise
+
+    def __enter__(self) -> H:
+        taken: list[Grant] = []
+        block: _Block[H] | None = None
+        try:
+            self._take(self._timeout, taken)
+            block = _Block(self._held(taken))
+            self._blocks.setdefault(runtime.current_flow(), []).append(block)
+            block.arm()
+            return block.held
+        except BaseException:
+            self._leave(block)
+            runtime.shielded(give_back(taken))
+            raise
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        block = self._blocks[runtime.current_flow()][-1]
+        try:
+            block.end(error)
+        except BaseException:
+            runtime.shielded(give_back([block.held]))
+            raise
+        finally:
+            self._leave(block)
+
+    def _try_to_take(self, timeout: float | None, taken: list[Grant]) -> Busy | None:
+        """Put the grants into `taken`, or tell who was in the way when the time was over."""
+        raise NotImplementedError
+
+    def _held(self, taken: list[Grant]) -> H:
+        """What the caller gets to hold."""
+        raise NotImplementedError
+
+    def _take(self, timeout: float | None, taken: list[Grant]) -> None:
+        started_at = self._presence.clock.now()
+        busy = self._try_to_take(timeout, taken)
+        if busy is not None:
+            waited = self._presence.clock.now() - started_at
+            raise AcquireTimeout(refusal(self._asks, waited, busy.ahead))
+
+    def _leave(self, block: "_Block[H] | None") -> None:
+        """Forget the block, if it is the innermost of this flow."""
+        flow = runtime.current_flow()
+        blocks = self._blocks.get(flow)
+        if blocks and blocks[-1] is block:
+            blocks.pop()
+            if not blocks:
+                del self._blocks[flow]
+
+
+class _Block(Generic[H]):
+    """The body of a `with`, which the loss of what it holds ends."""
+
+    __slots__ = ("_interrupt", "held")
+
+    def __init__(self, held: H) -> None:
+        self.held = held
+        self._interrupt = runtime.Interrupt()
+
+    def arm(self) -> None:
+        self.held.interrupt_on_loss(self._interrupt)
+
+    def end(self, error: BaseException | None) -> None:
+        """Give it back. Raises what became of it, unless the body raised something of its own."""
+        self.held.forget_interrupt(self._interrupt)
+        if self._interrupt.finish(error):
+            error = None
+        if self.held.released:
+            return
+        try:
+            self.held.release()
+        except FencepostError:
+            if error is None:
+                raise
+
+
+def give_back(held: "list[Grant] | list[H]") -> None:
+    """After an interruption: what was not given back yet, quietly."""
+    for each in held:
+        if not each.released:
+            try:
+                each.release()
+            except FencepostError:
+                # It was lost, or will be settled: either way it is not ours, and the interruption goes on.
+                pass

@@ -1,0 +1,99 @@
+# Written by hand; the blocking twin under _sync is generated from it.
+"""Readers and writers: readers share, a writer is alone, neither starves."""
+
+import pytest
+
+from fencepost.core.claim import Ask, Mode
+from fencepost.errors import Lost, Unsupported
+from fencepost.primitives._async.lock import AsyncLock
+from fencepost.testing.contract._async.attempt import AsyncAttempt
+from fencepost.testing.contract._async.place import connect_faulty, connect_to, holders, until_waiting
+from fencepost.testing.contract.site import Site
+
+
+class AsyncRwlockChapter:
+    async def test_an_engine_without_read_locks_says_so_when_one_is_made(self, site: Site) -> None:
+        async with connect_to(site) as session:
+            if site.traits.shared:
+                assert session.rwlock("a").read().name == "a"
+                return
+            with pytest.raises(Unsupported, match="no shared locks"):
+                session.rwlock("a")
+
+    async def test_readers_hold_together_each_with_a_token_of_its_own(self, site: Site) -> None:
+        if not site.traits.shared:
+            return
+        async with connect_to(site) as first, connect_to(site, label="second") as second:
+            one = await first.rwlock("a").read().acquire()
+            other = await second.rwlock("a").read().acquire(timeout=0)
+            assert other.token > one.token
+            assert await holders(first, "a") == ["first", "second"]
+            assert await second.rwlock("a").write().try_acquire() is None
+            await one.release()
+            assert await first.rwlock("a").write().try_acquire() is None
+            await other.release()
+            written = await first.rwlock("a").write().acquire(timeout=0)
+            assert written.token > other.token
+            assert await second.rwlock("a").read().try_acquire() is None
+
+    async def test_a_plain_lock_is_a_writer(self, site: Site) -> None:
+        if not site.traits.shared:
+            return
+        async with connect_to(site) as session:
+            async with session.lock("a"):
+                assert await session.rwlock("a").read().try_acquire() is None
+            async with session.rwlock("a").read():
+                assert await session.lock("a").try_acquire() is None
+
+    async def test_a_waiting_writer_is_not_overtaken_by_readers(self, site: Site) -> None:
+        if not site.traits.shared:
+            return
+        async with connect_to(site) as first, connect_to(site, label="second") as second:
+            reader = await first.rwlock("a").read().acquire()
+            writer = AsyncAttempt(second.rwlock("a").write().acquire)
+            await until_waiting(first, "a", 1)
+            assert await first.rwlock("a").read().try_acquire() is None
+            late = AsyncAttempt(first.rwlock("a").read().acquire)
+            await until_waiting(first, "a", 2)
+            await reader.release()
+            written = await writer.outcome()
+            assert not late.ended.is_set()
+            await written.release()
+            await (await late.outcome()).release()
+
+    async def test_readers_that_wait_are_granted_together(self, site: Site) -> None:
+        if not site.traits.shared:
+            return
+        async with connect_to(site) as first, connect_to(site, label="second") as second:
+            writer = await first.rwlock("a").write().acquire()
+            readers = [AsyncAttempt(second.rwlock("a").read().acquire) for _ in range(3)]
+            await until_waiting(first, "a", 3)
+            await writer.release()
+            grants = [await reader.outcome() for reader in readers]
+            assert all(grant.held for grant in grants)
+
+    async def test_a_reader_that_dies_makes_way_for_the_writer(self, site: Site) -> None:
+        if not site.traits.shared:
+            return
+        session, engine = connect_faulty(site)
+        async with session, connect_to(site, label="second") as second:
+            reader = await session.rwlock("a").read().acquire()
+            writer = AsyncAttempt(second.rwlock("a").write().acquire)
+            await until_waiting(second, "a", 1)
+            engine.cut()
+            written = await writer.outcome(site.ttl * 4 + 5)
+            assert written.token > reader.token
+            engine.heal()
+            with pytest.raises(Lost):
+                reader.check()
+
+    async def test_an_interrupted_reader_leaves_nobody_queued(self, site: Site) -> None:
+        if not site.traits.shared:
+            return
+        async with connect_to(site) as first, connect_to(site, label="second") as second:
+            writer = await first.rwlock("a").write().acquire()
+            lock = AsyncLock(second, Ask("a", Mode.SHARED), timeout=0.1)
+            with pytest.raises(TimeoutError):
+                await lock.acquire()
+            assert (await first.look("a")).waiters == ()
+            await writer.release()

@@ -1,0 +1,99 @@
+# Generated from src/fencepost/testing/contract/_async/rwlock.py by tools/unasync.py. Do not edit: run `make gen`.
+"""Readers and writers: readers share, a writer is alone, neither starves."""
+
+import pytest
+
+from fencepost.core.claim import Ask, Mode
+from fencepost.errors import Lost, Unsupported
+from fencepost.primitives._sync.lock import Lock
+from fencepost.testing.contract._sync.attempt import Attempt
+from fencepost.testing.contract._sync.place import connect_faulty, connect_to, holders, until_waiting
+from fencepost.testing.contract.site import Site
+
+
+class RwlockChapter:
+    def test_an_engine_without_read_locks_says_so_when_one_is_made(self, site: Site) -> None:
+        with connect_to(site) as session:
+            if site.traits.shared:
+                assert session.rwlock("a").read().name == "a"
+                return
+            with pytest.raises(Unsupported, match="no shared locks"):
+                session.rwlock("a")
+
+    def test_readers_hold_together_each_with_a_token_of_its_own(self, site: Site) -> None:
+        if not site.traits.shared:
+            return
+        with connect_to(site) as first, connect_to(site, label="second") as second:
+            one = first.rwlock("a").read().acquire()
+            other = second.rwlock("a").read().acquire(timeout=0)
+            assert other.token > one.token
+            assert holders(first, "a") == ["first", "second"]
+            assert second.rwlock("a").write().try_acquire() is None
+            one.release()
+            assert first.rwlock("a").write().try_acquire() is None
+            other.release()
+            written = first.rwlock("a").write().acquire(timeout=0)
+            assert written.token > other.token
+            assert second.rwlock("a").read().try_acquire() is None
+
+    def test_a_plain_lock_is_a_writer(self, site: Site) -> None:
+        if not site.traits.shared:
+            return
+        with connect_to(site) as session:
+            with session.lock("a"):
+                assert session.rwlock("a").read().try_acquire() is None
+            with session.rwlock("a").read():
+                assert session.lock("a").try_acquire() is None
+
+    def test_a_waiting_writer_is_not_overtaken_by_readers(self, site: Site) -> None:
+        if not site.traits.shared:
+            return
+        with connect_to(site) as first, connect_to(site, label="second") as second:
+            reader = first.rwlock("a").read().acquire()
+            writer = Attempt(second.rwlock("a").write().acquire)
+            until_waiting(first, "a", 1)
+            assert first.rwlock("a").read().try_acquire() is None
+            late = Attempt(first.rwlock("a").read().acquire)
+            until_waiting(first, "a", 2)
+            reader.release()
+            written = writer.outcome()
+            assert not late.ended.is_set()
+            written.release()
+            (late.outcome()).release()
+
+    def test_readers_that_wait_are_granted_together(self, site: Site) -> None:
+        if not site.traits.shared:
+            return
+        with connect_to(site) as first, connect_to(site, label="second") as second:
+            writer = first.rwlock("a").write().acquire()
+            readers = [Attempt(second.rwlock("a").read().acquire) for _ in range(3)]
+            until_waiting(first, "a", 3)
+            writer.release()
+            grants = [reader.outcome() for reader in readers]
+            assert all(grant.held for grant in grants)
+
+    def test_a_reader_that_dies_makes_way_for_the_writer(self, site: Site) -> None:
+        if not site.traits.shared:
+            return
+        session, engine = connect_faulty(site)
+        with session, connect_to(site, label="second") as second:
+            reader = session.rwlock("a").read().acquire()
+            writer = Attempt(second.rwlock("a").write().acquire)
+            until_waiting(second, "a", 1)
+            engine.cut()
+            written = writer.outcome(site.ttl * 4 + 5)
+            assert written.token > reader.token
+            engine.heal()
+            with pytest.raises(Lost):
+                reader.check()
+
+    def test_an_interrupted_reader_leaves_nobody_queued(self, site: Site) -> None:
+        if not site.traits.shared:
+            return
+        with connect_to(site) as first, connect_to(site, label="second") as second:
+            writer = first.rwlock("a").write().acquire()
+            lock = Lock(second, Ask("a", Mode.SHARED), timeout=0.1)
+            with pytest.raises(TimeoutError):
+                lock.acquire()
+            assert (first.look("a")).waiters == ()
+            writer.release()
