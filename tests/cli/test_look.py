@@ -183,3 +183,49 @@ def test_bad_names_and_engines_are_64_everywhere(program: Program) -> None:
     for args in (("show", ""), ("evict", "", "--yes"), ("ls", "--url", "x"), ("watch", "--once", "--url", "nope://")):
         done = program(*args)
         assert (done.returncode, done.stderr.count("\n")) == (64, 1), args
+
+
+def test_show_deadlocks_names_those_who_wait_for_each_other(program: Program, session: fencepost.Session) -> None:
+    with (
+        fencepost.connect(program.url, holder="other") as other,
+        session.lock("a") as held_here,
+        other.lock("b") as held_there,
+    ):
+        threads = [
+            threading.Thread(target=lambda: session.lock("b").acquire().release()),
+            threading.Thread(target=lambda: other.lock("a").acquire().release()),
+        ]
+        for thread in threads:
+            thread.start()
+        eventually(lambda: session.look("a").waiters and session.look("b").waiters)
+        seen, machine = program("show", "--deadlocks"), json.loads(program("show", "--deadlocks", "--json").stdout)
+        held_here.release()
+        held_there.release()
+        for thread in threads:
+            thread.join()
+    title, *lines = seen.stdout.splitlines()
+    assert title == "deadlock 1"
+    assert sorted(lines) == [
+        f"  other waits for 'a': the test holds it (token {held_here.token})",
+        f"  the test waits for 'b': other holds it (token {held_there.token})",
+    ]
+    assert seen.stderr == "fencepost: to let one of them go on: fencepost evict NAME\n"
+    (circle,) = machine
+    assert {(each["waiter"], each["name"], each["blocker"]) for each in circle} == {
+        ("other", "a", "the test"),
+        ("the test", "b", "other"),
+    }
+
+
+def test_show_deadlocks_says_when_there_is_none(program: Program, session: fencepost.Session) -> None:
+    with session.lock("a"):
+        done = program("show", "--deadlocks")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "fencepost: no deadlock: nobody waits in a circle\n")
+    assert program("show", "--deadlocks", "--json").stdout == "[]\n"
+
+
+def test_show_wants_a_name_or_deadlocks(program: Program) -> None:
+    for arguments in (("show",), ("show", "a", "--deadlocks")):
+        done = program(*arguments)
+        assert done.returncode == 64
+        assert "give a NAME, or --deadlocks for all names" in done.stderr

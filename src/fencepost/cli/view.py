@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from fencepost.contract.answer import Snapshot, Standing
     from fencepost.core.claim import Claim
+    from fencepost.core.deadlock import Wait
 
 View = dict[str, Any]
 
@@ -18,6 +19,15 @@ def view(snapshot: "Snapshot") -> View:
             {"token": each.token, "evicted": each.evicted, "by": each.by, "ago": _seconds(each.ago)}
             for each in snapshot.evictions
         ],
+    }
+
+
+def wait(found: "Wait") -> View:
+    return {
+        "waiter": found.waiter.holder.label,
+        "name": found.waiter.name,
+        "blocker": found.blocker.holder.label,
+        "token": found.blocker.token,
     }
 
 

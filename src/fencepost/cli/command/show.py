@@ -1,23 +1,36 @@
-"""`fencepost show`: everything about one name."""
+"""`fencepost show`: everything about one name, or who is stuck waiting for each other."""
 
 import json
+from typing import TYPE_CHECKING
 
 import click
 
 from fencepost.cli import exit, option, say
 from fencepost.cli.connection import complete_name, onlooker
 
+if TYPE_CHECKING:
+    from fencepost.primitives._sync.session import Session
 
-@click.command(short_help="Show who holds a name, who waits, and who was evicted.")
-@click.argument("name", shell_complete=complete_name)
+
+@click.command(short_help="Show who holds a name, who waits, and who was evicted; or deadlocks.")
+@click.argument("name", required=False, shell_complete=complete_name)
+@click.option("--deadlocks", is_flag=True, help="Show sessions that wait for each other in a circle, on any name.")
 @option.url
 @option.as_json
 @option.quiet
-def show(name: str, url: str | None, as_json: bool) -> int:
-    """Show who holds NAME, who waits for it, in order, and from whom it was taken by hand."""
+def show(name: str | None, deadlocks: bool, url: str | None, as_json: bool) -> int:
+    """Show who holds NAME, who waits for it, in order, and from whom it was taken by hand.
+
+    With --deadlocks: which sessions wait for each other in a circle. It is a deadlock if those who wait are those who
+    hold; a session that works in several threads or tasks may still get on.
+    """
     from fencepost.cli.view import view
 
+    if (name is None) is not deadlocks:
+        raise click.UsageError("give a NAME, or --deadlocks for all names")
     with onlooker(url) as session, exit.usage():
+        if name is None:
+            return _show_deadlocks(session, as_json)
         seen = view(session.look(name))
     if as_json:
         click.echo(json.dumps(seen))
@@ -36,4 +49,32 @@ def show(name: str, url: str | None, as_json: bool) -> int:
     if seen["evictions"]:
         click.echo("\nevicted")
         table.print_table(table.evictions(seen))
+    return exit.OK
+
+
+def _show_deadlocks(session: "Session", as_json: bool) -> int:
+    from fencepost.core.deadlock import deadlocks, waits
+
+    snapshots = [session.look(name) for name in session.names()]
+    found = deadlocks(
+        wait
+        for each in snapshots
+        for wait in waits([standing.claim for standing in each.holders], [standing.claim for standing in each.waiters])
+    )
+    if as_json:
+        from fencepost.cli.view import wait
+
+        click.echo(json.dumps([[wait(each) for each in circle] for circle in found]))
+        return exit.OK
+    if not found:
+        say.note("no deadlock: nobody waits in a circle")
+    for number, circle in enumerate(found, 1):
+        click.echo(f"deadlock {number}")
+        for each in circle:
+            blocker = each.blocker
+            how = f"holds it (token {blocker.token})" if blocker.token is not None else "came before"
+            name = say.printable(each.waiter.name)
+            click.echo(f"  {each.waiter.holder} waits for '{name}': {blocker.holder} {how}")
+    if found:
+        say.note("to let one of them go on: fencepost evict NAME")
     return exit.OK

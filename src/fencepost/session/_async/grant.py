@@ -25,13 +25,26 @@ class AsyncGrant:
     the process may stop for a minute. Only a fence at the resource closes that gap.
     """
 
-    __slots__ = ("__weakref__", "_depth", "_end", "_interrupts", "_keeper", "_lost", "claim", "granted_at", "token")
+    __slots__ = (
+        "__weakref__",
+        "_depth",
+        "_end",
+        "_interrupts",
+        "_keeper",
+        "_lost",
+        "claim",
+        "flow",
+        "granted_at",
+        "token",
+    )
 
     def __init__(self, keeper: "AsyncKeeper", claim: Claim, token: int, granted_at: float) -> None:
         self._keeper = keeper
         self.claim = claim
         self.token = token
         self.granted_at = granted_at
+        # Whose block it is held in: that thread or task can not let go of it while it waits for something.
+        self.flow: object = None
         # None while held, then why not.
         self._end: str | None = None
         self._lost: runtime.Event | None = None
@@ -147,13 +160,16 @@ class AsyncGrant:
         return self
 
     def interrupt_on_loss(self, interrupt: runtime.Interrupt) -> None:
-        """From now on, losing the lock also ends the block that `interrupt` stands for."""
+        """From now on, losing the lock also ends the block of this flow, which `interrupt` stands for."""
+        self.flow = runtime.current_flow()
         self._interrupts.append(interrupt)
         if self._end is not None:
             interrupt.fire()
 
     def forget_interrupt(self, interrupt: runtime.Interrupt) -> None:
         self._interrupts.remove(interrupt)
+        if not self._interrupts:
+            self.flow = None
 
     def end_by_release(self) -> None:
         """It was given back together with others: its request withdrawn, or its session closed."""

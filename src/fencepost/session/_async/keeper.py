@@ -228,6 +228,10 @@ class AsyncKeeper:
             if grant is not None:
                 grant.end_by_release()
 
+    def held_by(self, flow: object, name: str) -> list[AsyncGrant]:
+        """The grants of the name whose blocks this thread or task is in."""
+        return [grant for grant in self.grants() if grant.name == name and grant.flow is flow]
+
     def grants(self) -> list[AsyncGrant]:
         return list(self._grants.values())
 

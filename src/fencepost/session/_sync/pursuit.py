@@ -1,11 +1,13 @@
 # Generated from src/fencepost/session/_async/pursuit.py by tools/unasync.py. Do not edit: run `make gen`.
 """From asks to grants: claim, wait, and on every way out leave nothing behind."""
 
+import math
+
 from fencepost._runtime import threads as runtime
 from fencepost.contract.answer import Busy, Gone, Granted, Queued
 from fencepost.core import event
 from fencepost.core.backoff import backoff
-from fencepost.core.claim import Ask, Claim, Request, contradiction
+from fencepost.core.claim import Ask, Claim, Mode, Request, contradiction
 from fencepost.core.deadline import Deadline
 from fencepost.errors import Conflict, EngineError, Unavailable, Uncertain
 from fencepost.session._sync.grant import Grant
@@ -38,6 +40,7 @@ def obtain(
                 _check_agreement(request, answer)
             queued = isinstance(answer, Queued)
             if isinstance(answer, Queued):
+                _check_not_waiting_for_itself(keeper, request, deadline)
                 answer = _queue(presence, keeper, answer, deadline)
             if isinstance(answer, Granted):
                 grants = keeper.adopt(request, answer.tokens)
@@ -117,6 +120,19 @@ def _check_agreement(request: Request, refused: Queued | Busy) -> None:
             f"'{other.name}' is counted up to {other.ask.limit} by {other.holder}, and something else is asked here: "
             "agree on one limit, or use another name"
         )
+
+
+def _check_not_waiting_for_itself(keeper: Keeper, request: Request, deadline: Deadline) -> None:
+    if deadline.at < math.inf:
+        return
+    flow = runtime.current_flow()
+    for ask in request.asks:
+        for grant in keeper.held_by(flow, ask.name):
+            if Mode.EXCLUSIVE in (ask.mode, grant.claim.ask.mode):
+                raise Conflict(
+                    f"'{ask.name}' is held by the block this runs in (token {grant.token}), and would wait for itself "
+                    "for ever: leave the block first, use a reentrant lock, or give a timeout"
+                )
 
 
 def _leave(keeper: Keeper, request: Request) -> EngineError | None:

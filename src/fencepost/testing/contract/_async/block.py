@@ -4,7 +4,7 @@
 import pytest
 
 from fencepost._runtime import aio as runtime
-from fencepost.errors import Lost, NotHeld, SessionClosed
+from fencepost.errors import Conflict, Lost, NotHeld, SessionClosed
 from fencepost.testing.contract._async.attempt import AsyncAttempt, until
 from fencepost.testing.contract._async.place import connect_faulty, connect_to, holders, until_waiting
 from fencepost.testing.contract.site import Site
@@ -130,6 +130,21 @@ class AsyncBlockChapter:
             await lock.acquire()
         with pytest.raises(SessionClosed):
             await session.look("a")
+
+    async def test_a_block_that_would_wait_for_itself_is_a_conflict_and_leaves_nobody_queued(self, site: Site) -> None:
+        async with connect_to(site) as session:
+            async with session.lock("a") as grant:
+                with pytest.raises(Conflict, match="would wait for itself"):
+                    await session.lock("a").acquire()
+                assert (await session.look("a")).waiters == ()
+                assert await session.lock("a").try_acquire() is None
+                assert grant.held
+            # Not in a block, somebody else may let go of it.
+            held = await session.lock("a").acquire()
+            attempt = AsyncAttempt(session.lock("a").acquire)
+            await until_waiting(session, "a", 1)
+            await held.release()
+            await (await attempt.outcome()).release()
 
     async def test_closing_the_session_ends_the_waits_of_others_in_it(self, site: Site) -> None:
         async with connect_to(site) as first:

@@ -4,7 +4,7 @@
 import pytest
 
 from fencepost._runtime import threads as runtime
-from fencepost.errors import Lost, NotHeld, SessionClosed
+from fencepost.errors import Conflict, Lost, NotHeld, SessionClosed
 from fencepost.testing.contract._sync.attempt import Attempt, until
 from fencepost.testing.contract._sync.place import connect_faulty, connect_to, holders, until_waiting
 from fencepost.testing.contract.site import Site
@@ -130,6 +130,21 @@ class BlockChapter:
             lock.acquire()
         with pytest.raises(SessionClosed):
             session.look("a")
+
+    def test_a_block_that_would_wait_for_itself_is_a_conflict_and_leaves_nobody_queued(self, site: Site) -> None:
+        with connect_to(site) as session:
+            with session.lock("a") as grant:
+                with pytest.raises(Conflict, match="would wait for itself"):
+                    session.lock("a").acquire()
+                assert (session.look("a")).waiters == ()
+                assert session.lock("a").try_acquire() is None
+                assert grant.held
+            # Not in a block, somebody else may let go of it.
+            held = session.lock("a").acquire()
+            attempt = Attempt(session.lock("a").acquire)
+            until_waiting(session, "a", 1)
+            held.release()
+            (attempt.outcome()).release()
 
     def test_closing_the_session_ends_the_waits_of_others_in_it(self, site: Site) -> None:
         with connect_to(site) as first:
