@@ -34,6 +34,13 @@ class Gone(NamedTuple):
     reason: str
 
 
+class Cell(NamedTuple):
+    """A small value, and the number of its last change, above all earlier ones of its key; empty: None and 0."""
+
+    value: str | None
+    version: int
+
+
 class Renewal(NamedTuple):
     """`alive`: the lease runs anew, from the moment the renewal was sent.
 

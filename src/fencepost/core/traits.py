@@ -21,6 +21,7 @@ MEANING = {
     "shared": "read locks",
     "counted": "semaphores",
     "together": "several names granted in one atomic step",
+    "cells": "small shared values that change one step at a time: elections, groups, barriers, jobs",
 }
 
 
@@ -36,6 +37,7 @@ class Traits:
     shared: bool = True
     counted: bool = True
     together: bool = True
+    cells: bool = False
     ttl_floor: float = 0.0
     # Other clients of the engine whose locks on the same key exclude ours, and ours theirs.
     neighbours: tuple[str, ...] = ()

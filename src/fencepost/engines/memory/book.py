@@ -15,6 +15,7 @@ from fencepost.contract.answer import Busy, Eviction, Gone, Granted, Queued, Ren
 from fencepost.core.claim import Ask, Claim, Request, admitted, ahead
 from fencepost.core.holder import Holder
 from fencepost.core.token import next_token
+from fencepost.engines.memory.cell import Cells
 
 AUDIT_LENGTH = 1000
 Wake = Callable[[], object]
@@ -54,6 +55,7 @@ class Evicted:
 class Book:
     def __init__(self) -> None:
         self.lock = StateLock()
+        self.cells = Cells()
         self._leases: dict[str, Lease] = {}
         # For each name, in order of arrival, everyone who holds it or waits for it.
         self._queues: dict[str, dict[tuple[str, int], Entry]] = {}

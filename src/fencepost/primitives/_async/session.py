@@ -5,10 +5,15 @@ from collections.abc import Iterable
 from types import TracebackType
 from typing import Self
 
+from fencepost._runtime import aio as runtime
 from fencepost.core.claim import Ask, Mode
 from fencepost.core.name import check_name, check_names
 from fencepost.core.permit import check_permits
 from fencepost.errors import Unsupported
+from fencepost.primitives._async.barrier import AsyncBarrier
+from fencepost.primitives._async.election import AsyncElection
+from fencepost.primitives._async.group import AsyncGroup
+from fencepost.primitives._async.latch import AsyncLatch
 from fencepost.primitives._async.lock import AsyncLock
 from fencepost.primitives._async.lock_all import AsyncLockAll
 from fencepost.primitives._async.rwlock import AsyncReadWriteLock
@@ -58,3 +63,29 @@ class AsyncSession(AsyncPresence):
         """A lock on all of `names`, in whatever order: granted together or not at all, with a token for each."""
         asks = tuple(Ask(name, note=note) for name in check_names(names))
         return AsyncLockAll(self, asks, timeout=timeout)
+
+    def election(
+        self,
+        name: str,
+        *,
+        value: str = "",
+        timeout: float | None = None,
+        healthy: runtime.Work[bool] | None = None,
+        check_every: float = 1.0,
+    ) -> AsyncElection:
+        """The election of one leader among all who campaign for `name`. As a block, it leads inside."""
+        return AsyncElection(
+            self, check_name(name), value=value, timeout=timeout, healthy=healthy, check_every=check_every
+        )
+
+    def group(self, name: str, *, data: str = "") -> AsyncGroup:
+        """The group of all who join `name`. As a block, it is a member inside."""
+        return AsyncGroup(self, check_name(name), data=data)
+
+    def barrier(self, name: str, parties: int) -> AsyncBarrier:
+        """A barrier at which `parties` meet before any of them goes on, again and again."""
+        return AsyncBarrier(self, check_name(name), parties)
+
+    def latch(self, name: str, count: int) -> AsyncLatch:
+        """A latch that opens once, when `count` steps have been counted down."""
+        return AsyncLatch(self, check_name(name), count)

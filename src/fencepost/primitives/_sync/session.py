@@ -5,10 +5,15 @@ from collections.abc import Iterable
 from types import TracebackType
 from typing import Self
 
+from fencepost._runtime import threads as runtime
 from fencepost.core.claim import Ask, Mode
 from fencepost.core.name import check_name, check_names
 from fencepost.core.permit import check_permits
 from fencepost.errors import Unsupported
+from fencepost.primitives._sync.barrier import Barrier
+from fencepost.primitives._sync.election import Election
+from fencepost.primitives._sync.group import Group
+from fencepost.primitives._sync.latch import Latch
 from fencepost.primitives._sync.lock import Lock
 from fencepost.primitives._sync.lock_all import LockAll
 from fencepost.primitives._sync.rwlock import ReadWriteLock
@@ -58,3 +63,29 @@ class Session(Presence):
         """A lock on all of `names`, in whatever order: granted together or not at all, with a token for each."""
         asks = tuple(Ask(name, note=note) for name in check_names(names))
         return LockAll(self, asks, timeout=timeout)
+
+    def election(
+        self,
+        name: str,
+        *,
+        value: str = "",
+        timeout: float | None = None,
+        healthy: runtime.Work[bool] | None = None,
+        check_every: float = 1.0,
+    ) -> Election:
+        """The election of one leader among all who campaign for `name`. As a block, it leads inside."""
+        return Election(
+            self, check_name(name), value=value, timeout=timeout, healthy=healthy, check_every=check_every
+        )
+
+    def group(self, name: str, *, data: str = "") -> Group:
+        """The group of all who join `name`. As a block, it is a member inside."""
+        return Group(self, check_name(name), data=data)
+
+    def barrier(self, name: str, parties: int) -> Barrier:
+        """A barrier at which `parties` meet before any of them goes on, again and again."""
+        return Barrier(self, check_name(name), parties)
+
+    def latch(self, name: str, count: int) -> Latch:
+        """A latch that opens once, when `count` steps have been counted down."""
+        return Latch(self, check_name(name), count)

@@ -118,6 +118,7 @@ class AsyncGrant:
             return
         if not self.held:
             if not self.released:
+                keeper.disown(claim)
                 # Nobody works under it here any more, so those who wait need not wait for the lease to end.
                 await runtime.shielded(keeper.settlement.settle(claim))
             raise self.absence()
@@ -174,6 +175,11 @@ class AsyncGrant:
     def end_by_release(self) -> None:
         """It was given back together with others: its request withdrawn, or its session closed."""
         self._end = _RELEASED
+
+    def forfeit(self, reason: str) -> None:
+        """Lose it on purpose: who works under it must stop. The engine keeps it until the release, from all others."""
+        if self.held:
+            self._keeper.lose_grant(self, reason)
 
     def end_by_loss(self, reason: str) -> None:
         self._end = reason

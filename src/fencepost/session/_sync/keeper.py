@@ -122,7 +122,7 @@ class Keeper:
         """The lease is gone, and with it every grant."""
         if self._finish(reason):
             for grant in self._take_grants():
-                self._lose_grant(grant, reason)
+                self.lose_grant(grant, reason)
             self.announce(event.LeaseLost(holder=self.holder.label, reason=reason))
             self.lost.set()
 
@@ -198,7 +198,7 @@ class Keeper:
         for serial, name, reason in renewal.gone:
             grant = self._grants.pop((serial, name), None)
             if grant is not None:
-                self._lose_grant(grant, reason)
+                self.lose_grant(grant, reason)
         if self._failing:
             self._failing = False
             self.announce(event.Recovered(holder=self.holder.label))
@@ -240,7 +240,7 @@ class Keeper:
         self._grants.clear()
         return taken
 
-    def _lose_grant(self, grant: Grant, reason: str) -> None:
+    def lose_grant(self, grant: Grant, reason: str) -> None:
         self._tally.loss()
         grant.end_by_loss(reason)
         self.announce(event.Lost(holder=self.holder.label, name=grant.name, token=grant.token, reason=reason))

@@ -5,11 +5,13 @@ import math
 from collections import Counter
 from collections.abc import Collection, Sequence
 from types import TracebackType
+from typing import cast
 
 from fencepost._runtime import aio as runtime
 from fencepost._runtime.clock import boottime
+from fencepost.contract._async.cell import AsyncCellEngine
 from fencepost.contract._async.engine import AsyncEngine
-from fencepost.contract.answer import Busy, Gone, Granted, Queued, Renewal, Snapshot
+from fencepost.contract.answer import Busy, Cell, Gone, Granted, Queued, Renewal, Snapshot
 from fencepost.core.claim import Claim, Request
 from fencepost.core.deadline import Deadline
 from fencepost.core.duration import check_seconds
@@ -27,6 +29,9 @@ METHODS = (
     "look",
     "names",
     "evict",
+    "cell_read",
+    "cell_write",
+    "cell_watch",
 )
 
 
@@ -130,6 +135,21 @@ class AsyncFaultyEngine(AsyncEngine):
     async def evict(self, name: str, by: str) -> tuple[Claim, ...]:
         async with AsyncPassage(self, "evict"):
             return await self.engine.evict(name, by)
+
+    async def cell_read(self, key: str) -> Cell:
+        async with AsyncPassage(self, "cell_read"):
+            return await self._cells().cell_read(key)
+
+    async def cell_write(self, key: str, value: str | None, version: int) -> Cell | None:
+        async with AsyncPassage(self, "cell_write"):
+            return await self._cells().cell_write(key, value, version)
+
+    async def cell_watch(self, key: str, version: int, timeout: float) -> Cell:
+        async with AsyncPassage(self, "cell_watch"):
+            return await self._cells().cell_watch(key, version, timeout)
+
+    def _cells(self) -> AsyncCellEngine:
+        return cast(AsyncCellEngine, self.engine)
 
     async def close(self) -> None:
         await self.engine.close()

@@ -5,11 +5,13 @@ import math
 from collections import Counter
 from collections.abc import Collection, Sequence
 from types import TracebackType
+from typing import cast
 
 from fencepost._runtime import threads as runtime
 from fencepost._runtime.clock import boottime
+from fencepost.contract._sync.cell import CellEngine
 from fencepost.contract._sync.engine import Engine
-from fencepost.contract.answer import Busy, Gone, Granted, Queued, Renewal, Snapshot
+from fencepost.contract.answer import Busy, Cell, Gone, Granted, Queued, Renewal, Snapshot
 from fencepost.core.claim import Claim, Request
 from fencepost.core.deadline import Deadline
 from fencepost.core.duration import check_seconds
@@ -27,6 +29,9 @@ METHODS = (
     "look",
     "names",
     "evict",
+    "cell_read",
+    "cell_write",
+    "cell_watch",
 )
 
 
@@ -130,6 +135,21 @@ class FaultyEngine(Engine):
     def evict(self, name: str, by: str) -> tuple[Claim, ...]:
         with Passage(self, "evict"):
             return self.engine.evict(name, by)
+
+    def cell_read(self, key: str) -> Cell:
+        with Passage(self, "cell_read"):
+            return self._cells().cell_read(key)
+
+    def cell_write(self, key: str, value: str | None, version: int) -> Cell | None:
+        with Passage(self, "cell_write"):
+            return self._cells().cell_write(key, value, version)
+
+    def cell_watch(self, key: str, version: int, timeout: float) -> Cell:
+        with Passage(self, "cell_watch"):
+            return self._cells().cell_watch(key, version, timeout)
+
+    def _cells(self) -> CellEngine:
+        return cast(CellEngine, self.engine)
 
     def close(self) -> None:
         self.engine.close()

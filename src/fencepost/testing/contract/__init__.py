@@ -30,6 +30,10 @@ LAWS = (
     "rwlock",
     "semaphore",
     "together",
+    "cell",
+    "election",
+    "group",
+    "meeting",
 )
 FLAVOURS = ("async", "sync")
 

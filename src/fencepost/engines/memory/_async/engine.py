@@ -5,7 +5,7 @@ from collections.abc import Collection, Sequence
 from typing import ClassVar
 
 from fencepost._runtime import aio as runtime
-from fencepost.contract.answer import Busy, Gone, Granted, Queued, Renewal, Snapshot
+from fencepost.contract.answer import Busy, Cell, Gone, Granted, Queued, Renewal, Snapshot
 from fencepost.core.claim import Claim, Request
 from fencepost.core.holder import Holder
 from fencepost.core.traits import Traits
@@ -17,7 +17,7 @@ class AsyncMemoryEngine:
     """Nothing outlives the process, and within it everything is exact."""
 
     traits: ClassVar[Traits] = Traits(
-        scope="process", fencing="strict", survives="nothing", order="arrival", death="lease"
+        scope="process", fencing="strict", survives="nothing", order="arrival", death="lease", cells=True
     )
 
     def __init__(self, url: Url, *, clock: runtime.Clock, patience: float) -> None:
@@ -80,6 +80,31 @@ class AsyncMemoryEngine:
     async def evict(self, name: str, by: str) -> tuple[Claim, ...]:
         with self._book.lock:
             return self._book.evict(name, by, self._clock.now())
+
+    async def cell_read(self, key: str) -> Cell:
+        with self._book.lock:
+            return self._book.cells.read(key)
+
+    async def cell_write(self, key: str, value: str | None, version: int) -> Cell | None:
+        with self._book.lock:
+            return self._book.cells.write(key, value, version)
+
+    async def cell_watch(self, key: str, version: int, timeout: float) -> Cell:
+        until = self._clock.now() + timeout
+        woken = runtime.Event()
+        with self._book.lock:
+            self._book.cells.watch(key, woken.set)
+        try:
+            while True:
+                with self._book.lock:
+                    cell = self._book.cells.read(key)
+                if cell.version != version or self._clock.now() >= until:
+                    return cell
+                await self._clock.wait(woken, until)
+                woken.clear()
+        finally:
+            with self._book.lock:
+                self._book.cells.unwatch(key, woken.set)
 
     async def close(self) -> None:
         """The book stays, for the others."""

@@ -32,6 +32,13 @@ class AsyncWorkerProgram:
         grant = self._grants[name] = await lock.acquire(timeout=timeout)
         return {"token": grant.token}
 
+    async def campaign(self, name: str, value: str) -> dict[str, Any]:
+        grant = self._grants[name] = await self._session.election(name).campaign(value)
+        return {"token": grant.token}
+
+    async def join(self, name: str, data: str) -> dict[str, Any]:
+        return {"id": (await self._session.group(name).join(data)).id}
+
     async def release(self, name: str) -> dict[str, Any]:
         await self._grants.pop(name).release()
         return {}

@@ -32,6 +32,13 @@ class WorkerProgram:
         grant = self._grants[name] = lock.acquire(timeout=timeout)
         return {"token": grant.token}
 
+    def campaign(self, name: str, value: str) -> dict[str, Any]:
+        grant = self._grants[name] = self._session.election(name).campaign(value)
+        return {"token": grant.token}
+
+    def join(self, name: str, data: str) -> dict[str, Any]:
+        return {"id": (self._session.group(name).join(data)).id}
+
     def release(self, name: str) -> dict[str, Any]:
         self._grants.pop(name).release()
         return {}

@@ -1,0 +1,43 @@
+"""Who led when: the latest changes of an election, numbered, so that whoever reads them knows what it missed."""
+
+from typing import Any, NamedTuple
+
+# Observers that fall further behind than this are told how much they missed.
+KEPT = 64
+
+
+class Leader(NamedTuple):
+    """Who leads, with what value. `term` is the token of its grant; `missed` changes were not seen before this one."""
+
+    term: int
+    value: str
+    holder: str
+    missed: int = 0
+
+
+def proclaim(document: dict[str, Any], term: int, value: str, holder: str) -> dict[str, Any] | None:
+    """The history with one more change; None if a later term is in it already."""
+    changes = document.get("changes", [])
+    if changes and changes[-1][1] > term:
+        return None
+    number = changes[-1][0] + 1 if changes else 1
+    return {"changes": [*changes, [number, term, value, holder]][-KEPT:]}
+
+
+def latest(document: dict[str, Any]) -> tuple[int, Leader | None]:
+    """The number of the latest change, and who led then."""
+    changes = document.get("changes", [])
+    if not changes:
+        return 0, None
+    number, term, value, holder = changes[-1]
+    return number, Leader(term, value, holder)
+
+
+def changes_since(document: dict[str, Any], number: int) -> list[tuple[int, Leader]]:
+    """Every change after that one, in order; the first says how many are not kept any more."""
+    found = []
+    for at, term, value, holder in document.get("changes", []):
+        if at > number:
+            found.append((at, Leader(term, value, holder, missed=at - number - 1)))
+            number = at
+    return found

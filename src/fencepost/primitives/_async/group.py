@@ -1,0 +1,127 @@
+# Written by hand; the blocking twin under _sync is generated from it.
+"""Group membership: who is there, what they say of themselves, and every change of it."""
+
+from collections.abc import AsyncIterator
+
+from fencepost._runtime import aio as runtime
+from fencepost.contract.answer import Busy
+from fencepost.core.claim import Ask
+from fencepost.core.roster import Member, entered, members
+from fencepost.errors import EngineError, FencepostError
+from fencepost.primitives._async.acquirable import AsyncAcquirable
+from fencepost.primitives._async.roster import AsyncRoster
+from fencepost.session._async.grant import AsyncGrant
+from fencepost.session._async.presence import AsyncPresence
+
+
+class AsyncMembership:
+    """Being a member. Lost with the lease, like every grant; `grant.token` is above those of all who came before."""
+
+    def __init__(self, roster: AsyncRoster, grant: AsyncGrant, member: Member, clock: runtime.Clock) -> None:
+        self.grant = grant
+        self.id = member.id
+        self._roster = roster
+        self._member = member
+        self._clock = clock
+        self._over = runtime.Event()
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} '{self.id}' {self.grant.standing}>"
+
+    @property
+    def held(self) -> bool:
+        """Whether we are provably a member now."""
+        return self.grant.held
+
+    @property
+    def lost(self) -> runtime.Event:
+        return self.grant.lost
+
+    @property
+    def released(self) -> bool:
+        return self.grant.released
+
+    async def update(self, data: str) -> None:
+        """Say something else of oneself, for all to see."""
+        self.grant.check()
+        self._member = self._member._replace(data=data)
+        await self._roster.record.change(lambda document: entered(document, self._member))
+
+    async def leave(self) -> None:
+        """Be a member no longer. The others are told at once."""
+        await self.release()
+
+    async def release(self) -> None:
+        self._over.set()
+        try:
+            if self.grant.held:
+                await self._roster.strike_off(self.id)
+        except EngineError:
+            # The lock goes with the release or the lease: then a neighbour strikes us off.
+            pass
+        await self.grant.release()
+
+    def interrupt_on_loss(self, interrupt: runtime.Interrupt) -> None:
+        self.grant.interrupt_on_loss(interrupt)
+
+    def forget_interrupt(self, interrupt: runtime.Interrupt) -> None:
+        self.grant.forget_interrupt(interrupt)
+
+    async def look_after_neighbours(self) -> None:
+        while not await self._clock.wait(self._over, self._clock.now() + self._roster.period) and self.grant.held:
+            try:
+                await self._roster.look_after_neighbour(self.id)
+            except FencepostError:
+                # The keeper tells of trouble with the engine; if it lasts, we are not a member any more.
+                pass
+
+
+class AsyncGroup(AsyncAcquirable[AsyncMembership]):
+    """As a block, it is a member inside: `async with session.group("workers", data="10.0.0.7") as membership`."""
+
+    def __init__(self, presence: AsyncPresence, name: str, *, data: str = "") -> None:
+        super().__init__(presence, (Ask(name),), None)
+        self._roster = AsyncRoster(presence, "group", name)
+        self._data = data
+        self._joined: dict[AsyncGrant, AsyncMembership] = {}
+
+    @property
+    def name(self) -> str:
+        return self._asks[0].name
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} '{self.name}'>"
+
+    async def join(self, data: str = "") -> AsyncMembership:
+        """Become a member, and say `data` of oneself."""
+        self._data = data
+        return await self.acquire()
+
+    async def members(self) -> tuple[Member, ...]:
+        """Who is there now, in order of arrival."""
+        await self._roster.strike_off_the_dead()
+        return members((await self._roster.record.read()).document)
+
+    async def watch(self) -> AsyncIterator[tuple[Member, ...]]:
+        """Who is there, now and after every change."""
+        seen = await self._roster.record.read()
+        present = members(seen.document)
+        yield present
+        while True:
+            seen = await self._roster.record.next(seen.version, self._presence.terms.span)
+            now_present = members(seen.document)
+            if now_present != present:
+                present = now_present
+                yield present
+
+    async def _try_to_take(self, timeout: float | None, taken: list[AsyncGrant]) -> Busy | None:
+        id = await self._roster.appear(self._data, taken)
+        member = Member(id, self._presence.label, self._data)
+        await self._roster.record.change(lambda document: entered(document, member))
+        membership = AsyncMembership(self._roster, taken[0], member, self._presence.clock)
+        self._joined[taken[0]] = membership
+        runtime.spawn(membership.look_after_neighbours, name=f"fencepost-group-{self.name}")
+        return None
+
+    def _held(self, taken: list[AsyncGrant]) -> AsyncMembership:
+        return self._joined.pop(taken[0])

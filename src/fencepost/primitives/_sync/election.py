@@ -1,0 +1,135 @@
+# Generated from src/fencepost/primitives/_async/election.py by tools/unasync.py. Do not edit: run `make gen`.
+"""Leader election: one leads at a time, everybody can see who, and every term has a higher number."""
+
+from collections.abc import Iterator
+
+from fencepost._runtime import threads as runtime
+from fencepost.contract.answer import Busy
+from fencepost.core.claim import Ask
+from fencepost.core.deadline import Deadline
+from fencepost.core.duration import check_seconds
+from fencepost.core.election import Leader, changes_since, latest, proclaim
+from fencepost.errors import Lost, NotHeld
+from fencepost.primitives._sync.acquirable import Acquirable
+from fencepost.primitives._sync.record import Record
+from fencepost.session._sync.grant import Grant
+from fencepost.session._sync.presence import Presence
+from fencepost.session._sync.pursuit import obtain
+
+
+class Election(Acquirable[Grant]):
+    """As a block, it leads inside: `with session.election("scheduler", value="10.0.0.7:80") as grant`.
+
+    The term is `grant.token`. A leader that loses its lease learns so before another can lead; as with any lock, a
+    fence at what it works on is what stops one that was paused. With `healthy`, it stands only while that says True,
+    and gives up the lead as soon as it says False: the block ends with `Lost`, and then another may lead.
+    """
+
+    def __init__(
+        self,
+        presence: Presence,
+        name: str,
+        *,
+        value: str = "",
+        timeout: float | None = None,
+        healthy: runtime.Work[bool] | None = None,
+        check_every: float = 1.0,
+    ) -> None:
+        super().__init__(presence, (Ask(name, note=value),), timeout)
+        self._record = Record(presence, f"election/{name}")
+        self._value = value
+        self._healthy = healthy
+        self._check_every = check_seconds(check_every, "check_every")
+        self._leading: Grant | None = None
+
+    @property
+    def name(self) -> str:
+        return self._asks[0].name
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} '{self.name}'>"
+
+    def campaign(self, value: str, *, timeout: float | None = None) -> Grant:
+        """Stand for election, and return once elected. `AcquireTimeout` if that takes too long."""
+        self._value = value
+        return self.acquire(timeout=timeout)
+
+    def proclaim(self, value: str) -> None:
+        """Change what the leader says of itself, without an election."""
+        grant = self._grant()
+        grant.check()
+        self._proclaim(grant, value)
+
+    def resign(self) -> None:
+        """Give up the lead; the next in line is elected."""
+        self._grant().release()
+
+    def leader(self) -> Leader | None:
+        """Who leads now, if anybody does."""
+        _, leader = latest((self._record.read()).document)
+        if leader is None:
+            return None
+        holders = (self._presence.look(self.name)).holders
+        return leader if any(standing.claim.token == leader.term for standing in holders) else None
+
+    def observe(self) -> Iterator[Leader]:
+        """Every leader and every value it proclaims, in order, from the latest on.
+
+        Nothing is left out in silence: `missed` tells whoever fell too far behind how many changes it did not see.
+        """
+        seen = self._record.read()
+        number, leader = latest(seen.document)
+        if leader is not None:
+            yield leader
+        while True:
+            seen = self._record.next(seen.version, self._presence.terms.span)
+            for number_of_change, change in changes_since(seen.document, number):
+                number = number_of_change
+                yield change
+
+    def _grant(self) -> Grant:
+        if self._leading is None:
+            raise NotHeld(f"nobody campaigned for '{self.name}' here: campaign first")
+        return self._leading
+
+    def _try_to_take(self, timeout: float | None, taken: list[Grant]) -> Busy | None:
+        deadline = Deadline.after(self._presence.clock.now(), timeout)
+        if self._healthy is not None and not self._recovered(self._healthy, deadline):
+            return Busy(())
+        left = None if timeout is None else deadline.left(self._presence.clock.now())
+        busy = obtain(self._presence, self._asks, left, taken)
+        if busy is None:
+            self._proclaim(taken[0], self._value)
+            self._leading = taken[0]
+            if self._healthy is not None:
+                runtime.spawn(self._watch_over(taken[0], self._healthy), name=f"fencepost-health-{self.name}")
+        return busy
+
+    def _held(self, taken: list[Grant]) -> Grant:
+        return taken[0]
+
+    def _proclaim(self, grant: Grant, value: str) -> None:
+        holder = self._presence.label
+        document = self._record.change(lambda document: proclaim(document, grant.token, value, holder))
+        _, leader = latest(document)
+        if leader is None or leader.term != grant.token:
+            raise Lost(f"the lead of '{self.name}' (term {grant.token}) was lost: somebody leads in a later term")
+
+    def _recovered(self, healthy: runtime.Work[bool], deadline: Deadline) -> bool:
+        """Whether it is healthy before the time is over."""
+        clock = self._presence.clock
+        while not healthy():
+            if deadline.passed(clock.now()):
+                return False
+            clock.wait(runtime.Event(), min(deadline.at, clock.now() + self._check_every))
+        return True
+
+    def _watch_over(self, grant: Grant, healthy: runtime.Work[bool]) -> runtime.Work[None]:
+        def watch() -> None:
+            clock = self._presence.clock
+            while grant.held:
+                clock.wait(grant.lost, clock.now() + self._check_every)
+                if grant.held and not healthy():
+                    grant.forfeit("the leader is not healthy any more")
+
+        return watch

@@ -1,0 +1,127 @@
+# Generated from src/fencepost/primitives/_async/group.py by tools/unasync.py. Do not edit: run `make gen`.
+"""Group membership: who is there, what they say of themselves, and every change of it."""
+
+from collections.abc import Iterator
+
+from fencepost._runtime import threads as runtime
+from fencepost.contract.answer import Busy
+from fencepost.core.claim import Ask
+from fencepost.core.roster import Member, entered, members
+from fencepost.errors import EngineError, FencepostError
+from fencepost.primitives._sync.acquirable import Acquirable
+from fencepost.primitives._sync.roster import Roster
+from fencepost.session._sync.grant import Grant
+from fencepost.session._sync.presence import Presence
+
+
+class Membership:
+    """Being a member. Lost with the lease, like every grant; `grant.token` is above those of all who came before."""
+
+    def __init__(self, roster: Roster, grant: Grant, member: Member, clock: runtime.Clock) -> None:
+        self.grant = grant
+        self.id = member.id
+        self._roster = roster
+        self._member = member
+        self._clock = clock
+        self._over = runtime.Event()
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} '{self.id}' {self.grant.standing}>"
+
+    @property
+    def held(self) -> bool:
+        """Whether we are provably a member now."""
+        return self.grant.held
+
+    @property
+    def lost(self) -> runtime.Event:
+        return self.grant.lost
+
+    @property
+    def released(self) -> bool:
+        return self.grant.released
+
+    def update(self, data: str) -> None:
+        """Say something else of oneself, for all to see."""
+        self.grant.check()
+        self._member = self._member._replace(data=data)
+        self._roster.record.change(lambda document: entered(document, self._member))
+
+    def leave(self) -> None:
+        """Be a member no longer. The others are told at once."""
+        self.release()
+
+    def release(self) -> None:
+        self._over.set()
+        try:
+            if self.grant.held:
+                self._roster.strike_off(self.id)
+        except EngineError:
+            # The lock goes with the release or the lease: then a neighbour strikes us off.
+            pass
+        self.grant.release()
+
+    def interrupt_on_loss(self, interrupt: runtime.Interrupt) -> None:
+        self.grant.interrupt_on_loss(interrupt)
+
+    def forget_interrupt(self, interrupt: runtime.Interrupt) -> None:
+        self.grant.forget_interrupt(interrupt)
+
+    def look_after_neighbours(self) -> None:
+        while not self._clock.wait(self._over, self._clock.now() + self._roster.period) and self.grant.held:
+            try:
+                self._roster.look_after_neighbour(self.id)
+            except FencepostError:
+                # The keeper tells of trouble with the engine; if it lasts, we are not a member any more.
+                pass
+
+
+class Group(Acquirable[Membership]):
+    """As a block, it is a member inside: `with session.group("workers", data="10.0.0.7") as membership`."""
+
+    def __init__(self, presence: Presence, name: str, *, data: str = "") -> None:
+        super().__init__(presence, (Ask(name),), None)
+        self._roster = Roster(presence, "group", name)
+        self._data = data
+        self._joined: dict[Grant, Membership] = {}
+
+    @property
+    def name(self) -> str:
+        return self._asks[0].name
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} '{self.name}'>"
+
+    def join(self, data: str = "") -> Membership:
+        """Become a member, and say `data` of oneself."""
+        self._data = data
+        return self.acquire()
+
+    def members(self) -> tuple[Member, ...]:
+        """Who is there now, in order of arrival."""
+        self._roster.strike_off_the_dead()
+        return members((self._roster.record.read()).document)
+
+    def watch(self) -> Iterator[tuple[Member, ...]]:
+        """Who is there, now and after every change."""
+        seen = self._roster.record.read()
+        present = members(seen.document)
+        yield present
+        while True:
+            seen = self._roster.record.next(seen.version, self._presence.terms.span)
+            now_present = members(seen.document)
+            if now_present != present:
+                present = now_present
+                yield present
+
+    def _try_to_take(self, timeout: float | None, taken: list[Grant]) -> Busy | None:
+        id = self._roster.appear(self._data, taken)
+        member = Member(id, self._presence.label, self._data)
+        self._roster.record.change(lambda document: entered(document, member))
+        membership = Membership(self._roster, taken[0], member, self._presence.clock)
+        self._joined[taken[0]] = membership
+        runtime.spawn(membership.look_after_neighbours, name=f"fencepost-group-{self.name}")
+        return None
+
+    def _held(self, taken: list[Grant]) -> Membership:
+        return self._joined.pop(taken[0])

@@ -1,0 +1,82 @@
+# Generated from src/fencepost/primitives/_async/record.py by tools/unasync.py. Do not edit: run `make gen`.
+"""A small document that many sessions share and change one step at a time."""
+
+import json
+import secrets
+from collections.abc import Callable
+from typing import Any, NamedTuple, cast
+
+from fencepost._runtime import threads as runtime
+from fencepost.contract._sync.cell import CellEngine
+from fencepost.contract.answer import Cell
+from fencepost.core.backoff import backoff
+from fencepost.core.deadline import Deadline
+from fencepost.errors import Unavailable, Uncertain, Unsupported
+from fencepost.session._sync.presence import Presence
+
+Document = dict[str, Any]
+# The document after the change; None if there is nothing to change. It may be asked again, of a newer document.
+Decide = Callable[[Document], Document | None]
+# Whoever did not hear of its own change finds it by its stamp, unless that many others changed it since.
+STAMPS = 32
+
+
+class Seen(NamedTuple):
+    document: Document
+    version: int
+
+
+class Record:
+    """What `change` does has happened exactly once when it returns, however many others change it meanwhile."""
+
+    def __init__(self, presence: Presence, key: str) -> None:
+        if not presence.traits.cells:
+            raise Unsupported("this engine keeps no shared values: see its trait 'cells'")
+        self._presence = presence
+        self._key = key
+        self._engine = cast(CellEngine, presence.engine)
+
+    def read(self) -> Seen:
+        self._presence.check_open()
+        return _seen(self._engine.cell_read(self._key))
+
+    def next(self, version: int, timeout: float) -> Seen:
+        """What it is once its version is not `version` any more, or after `timeout` seconds."""
+        self._presence.check_open()
+        return _seen(self._engine.cell_watch(self._key, version, timeout))
+
+    def change(self, decide: Decide) -> Document:
+        """The document after the change, or as it is if there was nothing to change."""
+        now, dice, span = self._presence.clock.now, self._presence.dice, self._presence.terms.span
+        deadline = Deadline.after(now(), span)
+        stamp = secrets.token_hex(6)
+        attempt = 0
+        sent = False
+        while True:
+            try:
+                seen = self.read()
+                stamps = seen.document.get("stamps", [])
+                if stamp in stamps:
+                    return seen.document
+                document = decide(dict(seen.document))
+                if document is None:
+                    return seen.document
+                text = json.dumps({**document, "stamps": [*stamps, stamp][-STAMPS:]}, separators=(",", ":"))
+                sent = True
+                if self._engine.cell_write(self._key, text, seen.version) is not None:
+                    return document
+                sent = False
+                # Somebody else was faster, so something has happened: that alone is no reason to give up.
+                deadline = Deadline.after(now(), span)
+            except Unavailable as error:
+                if deadline.passed(now()):
+                    if sent:
+                        raise Uncertain(f"a change of '{self._key}' was sent, and not confirmed: {error}") from error
+                    raise
+            pause = backoff(attempt, dice(), first=0.001, most=span / 10)
+            attempt += 1
+            self._presence.clock.wait(runtime.Event(), min(now() + pause, deadline.at))
+
+
+def _seen(cell: Cell) -> Seen:
+    return Seen({} if cell.value is None else json.loads(cell.value), cell.version)

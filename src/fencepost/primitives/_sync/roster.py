@@ -1,0 +1,57 @@
+# Generated from src/fencepost/primitives/_async/roster.py by tools/unasync.py. Do not edit: run `make gen`.
+"""Being present where others can see it, for as long as the session lives and no longer."""
+
+import secrets
+
+from fencepost.contract.answer import Busy
+from fencepost.core.claim import Ask
+from fencepost.core.roster import left, members, neighbour
+from fencepost.primitives._sync.record import Record
+from fencepost.session._sync.grant import Grant
+from fencepost.session._sync.presence import Presence
+from fencepost.session._sync.pursuit import obtain
+
+
+class Roster:
+    """A record of who is there, and for each of them a lock that only it holds.
+
+    Whoever dies loses its lock; the one behind it in the ring finds that out, and strikes it off for all to see.
+    So each member costs one look per period, however many there are.
+    """
+
+    def __init__(self, presence: Presence, kind: str, name: str) -> None:
+        self.record = Record(presence, f"{kind}/{name}")
+        self._presence = presence
+        self._name = name
+
+    @property
+    def period(self) -> float:
+        """How often a member looks after its neighbour."""
+        return self._presence.terms.span / 3
+
+    def appear(self, note: str, taken: list[Grant]) -> str:
+        """Be known to live, under a new id."""
+        id = secrets.token_hex(6)
+        busy = obtain(self._presence, (Ask(self._lock_of(id), note=note),), None, taken)
+        assert not isinstance(busy, Busy)
+        return id
+
+    def strike_off(self, *ids: str) -> None:
+        self.record.change(lambda document: left(document, ids))
+
+    def look_after_neighbour(self, id: str) -> None:
+        document = (self.record.read()).document
+        other = neighbour(document, id)
+        if other is not None and not (self._presence.look(self._lock_of(other))).holders:
+            self.strike_off(other)
+
+    def strike_off_the_dead(self) -> None:
+        """For those who are not members themselves, and so have no neighbour to look after."""
+        document = (self.record.read()).document
+        alive = set(self._presence.names(self._lock_of("")))
+        dead = [member.id for member in members(document) if self._lock_of(member.id) not in alive]
+        if dead:
+            self.strike_off(*dead)
+
+    def _lock_of(self, id: str) -> str:
+        return f"{self._name}/{id}"

@@ -1,0 +1,101 @@
+# Written by hand; the blocking twin under _sync is generated from it.
+"""Groups: who is there, for as long as they live, and every change is told."""
+
+from fencepost.core.roster import Member
+from fencepost.testing.contract._async.attempt import AsyncAttempt, until
+from fencepost.testing.contract._async.place import connect_faulty, connect_to
+from fencepost.testing.contract._async.puppet import AsyncPuppet
+from fencepost.testing.contract.site import Site
+
+
+def said(members: tuple[Member, ...]) -> list[tuple[str, str]]:
+    return [(member.holder, member.data) for member in members]
+
+
+class AsyncGroupChapter:
+    async def test_members_are_seen_in_order_of_arrival_until_they_leave(self, site: Site) -> None:
+        if not site.traits.cells:
+            return
+        async with connect_to(site) as first, connect_to(site, label="second") as second:
+            group = second.group("g")
+            assert await group.members() == ()
+            one = await first.group("g").join("one")
+            two = await group.join("two")
+            assert said(await group.members()) == [("first", "one"), ("second", "two")]
+            await one.update("uno")
+            assert said(await group.members()) == [("first", "uno"), ("second", "two")]
+            await one.leave()
+            assert said(await group.members()) == [("second", "two")]
+            assert two.held
+            assert not one.held
+            await two.leave()
+
+    async def test_a_block_is_a_member_inside(self, site: Site) -> None:
+        if not site.traits.cells:
+            return
+        async with connect_to(site) as session:
+            async with session.group("g", data="here") as membership:
+                (member,) = await session.group("g").members()
+                assert member == Member(membership.id, "first", "here")
+            assert await session.group("g").members() == ()
+
+    async def test_a_watcher_is_told_who_comes_and_goes(self, site: Site) -> None:
+        if not site.traits.cells:
+            return
+        async with connect_to(site, ttl=10) as first, connect_to(site, label="watcher", ttl=10) as watcher:
+            seen: list[list[str]] = []
+
+            async def watch() -> None:
+                async for members in watcher.group("g").watch():
+                    seen.append([member.data for member in members])
+                    if seen[-1] == ["end"]:
+                        return
+
+            attempt = AsyncAttempt(watch)
+
+            async def started() -> bool:
+                return bool(seen)
+
+            await until(started)
+            one = await first.group("g").join("one")
+
+            async def told() -> bool:
+                return seen[-1] == ["one"]
+
+            await until(told)
+            await one.leave()
+            await first.group("g").join("end")
+            await attempt.outcome()
+            assert seen[0] == []
+
+    async def test_one_that_is_cut_off_is_struck_off_by_those_who_remain(self, site: Site) -> None:
+        if not site.traits.cells:
+            return
+        session, engine = connect_faulty(site)
+        async with session, connect_to(site, label="second") as second, connect_to(site, label="watcher") as watcher:
+            lost = await session.group("g").join("lost")
+            await second.group("g").join("stays")
+            engine.cut()
+
+            async def watch() -> None:
+                async for members in watcher.group("g").watch():
+                    if [member.data for member in members] == ["stays"]:
+                        return
+
+            await AsyncAttempt(watch).outcome(site.ttl * 6 + 5)
+            assert not lost.held
+            engine.heal()
+
+    async def test_whoever_asks_sees_no_member_of_a_killed_process(self, site: Site) -> None:
+        if not site.traits.cells or site.traits.scope == "process":
+            return
+        async with AsyncPuppet(site, "victim") as victim, connect_to(site) as session:
+            await victim.ask("join", name="g", data="victim")
+            group = session.group("g")
+            assert said(await group.members()) == [("victim", "victim")]
+            await victim.kill()
+
+            async def empty() -> bool:
+                return await group.members() == ()
+
+            await until(empty, site.ttl * 4 + 5)

@@ -1,0 +1,94 @@
+# Written by hand; the blocking twin under _sync is generated from it.
+"""Barriers and latches: nobody goes on too early, and nobody waits for the dead."""
+
+import pytest
+
+from fencepost.errors import AcquireTimeout, Conflict, FencepostError
+from fencepost.primitives._async.session import AsyncSession
+from fencepost.testing.contract._async.attempt import AsyncAttempt, until
+from fencepost.testing.contract._async.place import connect_faulty, connect_to
+from fencepost.testing.contract.site import Site
+
+
+class AsyncMeetingChapter:
+    async def test_a_barrier_opens_when_all_are_there_again_and_again(self, site: Site) -> None:
+        if not site.traits.cells:
+            return
+        async with connect_to(site, ttl=10) as first, connect_to(site, label="second", ttl=10) as second:
+            for round in (1, 2):
+                waiting = AsyncAttempt(first.barrier("b", 2).wait)
+                await _until_there(second, 1)
+                assert not waiting.ended.is_set()
+                assert await second.barrier("b", 2).wait(timeout=20) == round
+                assert await waiting.outcome() == round
+
+    async def test_one_that_gives_up_at_a_barrier_does_not_count(self, site: Site) -> None:
+        if not site.traits.cells:
+            return
+        async with connect_to(site) as first, connect_to(site, label="second") as second:
+            with pytest.raises(AcquireTimeout, match="1 of 2 are there"):
+                await first.barrier("b", 2).wait(timeout=0.1)
+            with pytest.raises(AcquireTimeout, match="1 of 2 are there"):
+                await second.barrier("b", 2).wait(timeout=0.1)
+            assert await second.names() == []
+
+    async def test_one_that_is_cut_off_at_a_barrier_does_not_count(self, site: Site) -> None:
+        if not site.traits.cells:
+            return
+        session, engine = connect_faulty(site)
+        async with session, connect_to(site, label="second") as second:
+            gone = AsyncAttempt(session.barrier("b", 2).wait)
+            await _until_there(second, 1)
+            engine.cut()
+
+            async def free() -> bool:
+                return await second.names("b/") == []
+
+            await until(free, site.ttl * 4 + 5)
+            with pytest.raises(AcquireTimeout, match="1 of 2 are there"):
+                await second.barrier("b", 2).wait(timeout=0.1)
+            engine.heal()
+            with pytest.raises(FencepostError):
+                await gone.outcome()
+
+    async def test_a_barrier_for_another_number_is_a_conflict(self, site: Site) -> None:
+        if not site.traits.cells:
+            return
+        async with connect_to(site) as first, connect_to(site, label="second") as second:
+            waiting = AsyncAttempt(lambda: first.barrier("b", 2).wait(timeout=20))
+            await _until_there(second, 1)
+            with pytest.raises(Conflict, match="waits for 2, not for 3"):
+                await second.barrier("b", 3).wait(timeout=1)
+            await second.barrier("b", 2).wait(timeout=20)
+            await waiting.outcome()
+
+    async def test_a_latch_opens_when_it_has_counted_down_and_stays_open(self, site: Site) -> None:
+        if not site.traits.cells:
+            return
+        async with connect_to(site, ttl=10) as first, connect_to(site, label="second", ttl=10) as second:
+            latch = first.latch("l", 3)
+            waiting = AsyncAttempt(second.latch("l", 3).wait)
+            assert await latch.count_down() == 2
+            with pytest.raises(AcquireTimeout, match="2 of 3 steps are left"):
+                await latch.wait(timeout=0)
+            assert not waiting.ended.is_set()
+            assert await second.latch("l", 3).count_down(5) == 0
+            await waiting.outcome()
+            assert await latch.count_down() == 0
+            await latch.wait(timeout=0)
+            assert await latch.remaining() == 0
+
+    async def test_a_latch_that_counts_from_another_number_is_a_conflict(self, site: Site) -> None:
+        if not site.traits.cells:
+            return
+        async with connect_to(site) as session:
+            await session.latch("l", 3).count_down()
+            with pytest.raises(Conflict, match="counts from 3, not from 4"):
+                await session.latch("l", 4).count_down()
+
+
+async def _until_there(session: AsyncSession, count: int) -> None:
+    async def there() -> bool:
+        return len(await session.names("b/")) == count
+
+    await until(there)

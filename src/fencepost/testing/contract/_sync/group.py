@@ -1,0 +1,101 @@
+# Generated from src/fencepost/testing/contract/_async/group.py by tools/unasync.py. Do not edit: run `make gen`.
+"""Groups: who is there, for as long as they live, and every change is told."""
+
+from fencepost.core.roster import Member
+from fencepost.testing.contract._sync.attempt import Attempt, until
+from fencepost.testing.contract._sync.place import connect_faulty, connect_to
+from fencepost.testing.contract._sync.puppet import Puppet
+from fencepost.testing.contract.site import Site
+
+
+def said(members: tuple[Member, ...]) -> list[tuple[str, str]]:
+    return [(member.holder, member.data) for member in members]
+
+
+class GroupChapter:
+    def test_members_are_seen_in_order_of_arrival_until_they_leave(self, site: Site) -> None:
+        if not site.traits.cells:
+            return
+        with connect_to(site) as first, connect_to(site, label="second") as second:
+            group = second.group("g")
+            assert group.members() == ()
+            one = first.group("g").join("one")
+            two = group.join("two")
+            assert said(group.members()) == [("first", "one"), ("second", "two")]
+            one.update("uno")
+            assert said(group.members()) == [("first", "uno"), ("second", "two")]
+            one.leave()
+            assert said(group.members()) == [("second", "two")]
+            assert two.held
+            assert not one.held
+            two.leave()
+
+    def test_a_block_is_a_member_inside(self, site: Site) -> None:
+        if not site.traits.cells:
+            return
+        with connect_to(site) as session:
+            with session.group("g", data="here") as membership:
+                (member,) = session.group("g").members()
+                assert member == Member(membership.id, "first", "here")
+            assert session.group("g").members() == ()
+
+    def test_a_watcher_is_told_who_comes_and_goes(self, site: Site) -> None:
+        if not site.traits.cells:
+            return
+        with connect_to(site, ttl=10) as first, connect_to(site, label="watcher", ttl=10) as watcher:
+            seen: list[list[str]] = []
+
+            def watch() -> None:
+                for members in watcher.group("g").watch():
+                    seen.append([member.data for member in members])
+                    if seen[-1] == ["end"]:
+                        return
+
+            attempt = Attempt(watch)
+
+            def started() -> bool:
+                return bool(seen)
+
+            until(started)
+            one = first.group("g").join("one")
+
+            def told() -> bool:
+                return seen[-1] == ["one"]
+
+            until(told)
+            one.leave()
+            first.group("g").join("end")
+            attempt.outcome()
+            assert seen[0] == []
+
+    def test_one_that_is_cut_off_is_struck_off_by_those_who_remain(self, site: Site) -> None:
+        if not site.traits.cells:
+            return
+        session, engine = connect_faulty(site)
+        with session, connect_to(site, label="second") as second, connect_to(site, label="watcher") as watcher:
+            lost = session.group("g").join("lost")
+            second.group("g").join("stays")
+            engine.cut()
+
+            def watch() -> None:
+                for members in watcher.group("g").watch():
+                    if [member.data for member in members] == ["stays"]:
+                        return
+
+            Attempt(watch).outcome(site.ttl * 6 + 5)
+            assert not lost.held
+            engine.heal()
+
+    def test_whoever_asks_sees_no_member_of_a_killed_process(self, site: Site) -> None:
+        if not site.traits.cells or site.traits.scope == "process":
+            return
+        with Puppet(site, "victim") as victim, connect_to(site) as session:
+            victim.ask("join", name="g", data="victim")
+            group = session.group("g")
+            assert said(group.members()) == [("victim", "victim")]
+            victim.kill()
+
+            def empty() -> bool:
+                return group.members() == ()
+
+            until(empty, site.ttl * 4 + 5)

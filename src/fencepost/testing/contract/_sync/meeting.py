@@ -1,0 +1,94 @@
+# Generated from src/fencepost/testing/contract/_async/meeting.py by tools/unasync.py. Do not edit: run `make gen`.
+"""Barriers and latches: nobody goes on too early, and nobody waits for the dead."""
+
+import pytest
+
+from fencepost.errors import AcquireTimeout, Conflict, FencepostError
+from fencepost.primitives._sync.session import Session
+from fencepost.testing.contract._sync.attempt import Attempt, until
+from fencepost.testing.contract._sync.place import connect_faulty, connect_to
+from fencepost.testing.contract.site import Site
+
+
+class MeetingChapter:
+    def test_a_barrier_opens_when_all_are_there_again_and_again(self, site: Site) -> None:
+        if not site.traits.cells:
+            return
+        with connect_to(site, ttl=10) as first, connect_to(site, label="second", ttl=10) as second:
+            for round in (1, 2):
+                waiting = Attempt(first.barrier("b", 2).wait)
+                _until_there(second, 1)
+                assert not waiting.ended.is_set()
+                assert second.barrier("b", 2).wait(timeout=20) == round
+                assert waiting.outcome() == round
+
+    def test_one_that_gives_up_at_a_barrier_does_not_count(self, site: Site) -> None:
+        if not site.traits.cells:
+            return
+        with connect_to(site) as first, connect_to(site, label="second") as second:
+            with pytest.raises(AcquireTimeout, match="1 of 2 are there"):
+                first.barrier("b", 2).wait(timeout=0.1)
+            with pytest.raises(AcquireTimeout, match="1 of 2 are there"):
+                second.barrier("b", 2).wait(timeout=0.1)
+            assert second.names() == []
+
+    def test_one_that_is_cut_off_at_a_barrier_does_not_count(self, site: Site) -> None:
+        if not site.traits.cells:
+            return
+        session, engine = connect_faulty(site)
+        with session, connect_to(site, label="second") as second:
+            gone = Attempt(session.barrier("b", 2).wait)
+            _until_there(second, 1)
+            engine.cut()
+
+            def free() -> bool:
+                return second.names("b/") == []
+
+            until(free, site.ttl * 4 + 5)
+            with pytest.raises(AcquireTimeout, match="1 of 2 are there"):
+                second.barrier("b", 2).wait(timeout=0.1)
+            engine.heal()
+            with pytest.raises(FencepostError):
+                gone.outcome()
+
+    def test_a_barrier_for_another_number_is_a_conflict(self, site: Site) -> None:
+        if not site.traits.cells:
+            return
+        with connect_to(site) as first, connect_to(site, label="second") as second:
+            waiting = Attempt(lambda: first.barrier("b", 2).wait(timeout=20))
+            _until_there(second, 1)
+            with pytest.raises(Conflict, match="waits for 2, not for 3"):
+                second.barrier("b", 3).wait(timeout=1)
+            second.barrier("b", 2).wait(timeout=20)
+            waiting.outcome()
+
+    def test_a_latch_opens_when_it_has_counted_down_and_stays_open(self, site: Site) -> None:
+        if not site.traits.cells:
+            return
+        with connect_to(site, ttl=10) as first, connect_to(site, label="second", ttl=10) as second:
+            latch = first.latch("l", 3)
+            waiting = Attempt(second.latch("l", 3).wait)
+            assert latch.count_down() == 2
+            with pytest.raises(AcquireTimeout, match="2 of 3 steps are left"):
+                latch.wait(timeout=0)
+            assert not waiting.ended.is_set()
+            assert second.latch("l", 3).count_down(5) == 0
+            waiting.outcome()
+            assert latch.count_down() == 0
+            latch.wait(timeout=0)
+            assert latch.remaining() == 0
+
+    def test_a_latch_that_counts_from_another_number_is_a_conflict(self, site: Site) -> None:
+        if not site.traits.cells:
+            return
+        with connect_to(site) as session:
+            session.latch("l", 3).count_down()
+            with pytest.raises(Conflict, match="counts from 3, not from 4"):
+                session.latch("l", 4).count_down()
+
+
+def _until_there(session: Session, count: int) -> None:
+    def there() -> bool:
+        return len(session.names("b/")) == count
+
+    until(there)

@@ -1,0 +1,33 @@
+from fencepost.core.election import KEPT, Leader, changes_since, latest, proclaim
+
+
+def history(*terms: int) -> dict[str, object]:
+    document: dict[str, object] = {}
+    for term in terms:
+        changed = proclaim(document, term, f"value {term}", "somebody")
+        assert changed is not None
+        document = changed
+    return document
+
+
+def test_the_latest_change_tells_who_leads() -> None:
+    assert latest({}) == (0, None)
+    assert latest(history(5, 9)) == (2, Leader(9, "value 9", "somebody"))
+
+
+def test_a_term_that_is_over_proclaims_nothing() -> None:
+    assert proclaim(history(5, 9), 5, "late", "old") is None
+    assert proclaim(history(5, 9), 9, "again", "same") is not None
+
+
+def test_an_observer_sees_every_change_after_its_last_one() -> None:
+    assert [leader.term for _, leader in changes_since(history(3, 4, 5), 1)] == [4, 5]
+    assert all(leader.missed == 0 for _, leader in changes_since(history(3, 4, 5), 1))
+
+
+def test_an_observer_that_falls_behind_is_told_how_much_it_missed() -> None:
+    long = history(*range(1, KEPT + 11))
+    (number, first), *rest = changes_since(long, 4)
+    assert (number, first.missed) == (11, 6)
+    assert all(leader.missed == 0 for _, leader in rest)
+    assert len(rest) == KEPT - 1
