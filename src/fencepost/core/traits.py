@@ -22,6 +22,7 @@ MEANING = {
     "counted": "semaphores",
     "together": "several names granted in one atomic step",
     "cells": "small shared values that change one step at a time: elections, groups, barriers, jobs",
+    "meters": "rate limits, by a clock that all share",
 }
 
 
@@ -38,6 +39,7 @@ class Traits:
     counted: bool = True
     together: bool = True
     cells: bool = False
+    meters: bool = False
     ttl_floor: float = 0.0
     # Other clients of the engine whose locks on the same key exclude ours, and ours theirs.
     neighbours: tuple[str, ...] = ()

@@ -5,6 +5,7 @@ from typing import Protocol
 
 from fencepost.contract._async.engine import AsyncEngine
 from fencepost.contract.answer import Cell
+from fencepost.core.rate import Rate
 
 
 class AsyncCellEngine(AsyncEngine, Protocol):
@@ -21,3 +22,10 @@ class AsyncCellEngine(AsyncEngine, Protocol):
 
     async def cell_watch(self, key: str, version: int, timeout: float) -> Cell:
         """Wait until its version is not `version` any more, woken by push; or what it holds after `timeout` seconds."""
+
+
+class AsyncMeterEngine(AsyncEngine, Protocol):
+    """What an engine with the trait `meters` can do: it has a clock, and counts by it."""
+
+    async def meter(self, key: str, rate: Rate, weight: int) -> float:
+        """Count `weight` against the rate, and return 0.0; or count nothing, and return how many seconds to wait."""

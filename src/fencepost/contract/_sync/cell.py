@@ -5,6 +5,7 @@ from typing import Protocol
 
 from fencepost.contract._sync.engine import Engine
 from fencepost.contract.answer import Cell
+from fencepost.core.rate import Rate
 
 
 class CellEngine(Engine, Protocol):
@@ -21,3 +22,10 @@ class CellEngine(Engine, Protocol):
 
     def cell_watch(self, key: str, version: int, timeout: float) -> Cell:
         """Wait until its version is not `version` any more, woken by push; or what it holds after `timeout` seconds."""
+
+
+class MeterEngine(Engine, Protocol):
+    """What an engine with the trait `meters` can do: it has a clock, and counts by it."""
+
+    def meter(self, key: str, rate: Rate, weight: int) -> float:
+        """Count `weight` against the rate, and return 0.0; or count nothing, and return how many seconds to wait."""

@@ -16,6 +16,7 @@ from fencepost.core.claim import Ask, Claim, Request, admitted, ahead
 from fencepost.core.holder import Holder
 from fencepost.core.token import next_token
 from fencepost.engines.memory.cell import Cells
+from fencepost.engines.memory.meter import Meters
 
 AUDIT_LENGTH = 1000
 Wake = Callable[[], object]
@@ -56,6 +57,7 @@ class Book:
     def __init__(self) -> None:
         self.lock = StateLock()
         self.cells = Cells()
+        self.meters = Meters()
         self._leases: dict[str, Lease] = {}
         # For each name, in order of arrival, everyone who holds it or waits for it.
         self._queues: dict[str, dict[tuple[str, int], Entry]] = {}

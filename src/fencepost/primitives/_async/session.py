@@ -9,6 +9,7 @@ from fencepost._runtime import aio as runtime
 from fencepost.core.claim import Ask, Mode
 from fencepost.core.name import check_name, check_names
 from fencepost.core.permit import check_permits
+from fencepost.core.rate import check_rate
 from fencepost.errors import Unsupported
 from fencepost.primitives._async.barrier import AsyncBarrier
 from fencepost.primitives._async.election import AsyncElection
@@ -16,6 +17,8 @@ from fencepost.primitives._async.group import AsyncGroup
 from fencepost.primitives._async.latch import AsyncLatch
 from fencepost.primitives._async.lock import AsyncLock
 from fencepost.primitives._async.lock_all import AsyncLockAll
+from fencepost.primitives._async.partitions import AsyncPartitions
+from fencepost.primitives._async.rate_limit import AsyncRateLimit
 from fencepost.primitives._async.rwlock import AsyncReadWriteLock
 from fencepost.session._async.presence import AsyncPresence
 
@@ -89,3 +92,11 @@ class AsyncSession(AsyncPresence):
     def latch(self, name: str, count: int) -> AsyncLatch:
         """A latch that opens once, when `count` steps have been counted down."""
         return AsyncLatch(self, check_name(name), count)
+
+    def partitions(self, name: str, count: int, *, data: str = "") -> AsyncPartitions:
+        """`count` partitions, each owned by exactly one of those who work on `name`. As a block, it works inside."""
+        return AsyncPartitions(self, check_name(name), count, data=data)
+
+    def rate_limit(self, name: str, limit: int, per: float) -> AsyncRateLimit:
+        """At most `limit` in any `per` seconds, counted over all processes that use the name."""
+        return AsyncRateLimit(self, check_name(name), check_rate(limit, per))

@@ -9,6 +9,7 @@ from fencepost._runtime import threads as runtime
 from fencepost.core.claim import Ask, Mode
 from fencepost.core.name import check_name, check_names
 from fencepost.core.permit import check_permits
+from fencepost.core.rate import check_rate
 from fencepost.errors import Unsupported
 from fencepost.primitives._sync.barrier import Barrier
 from fencepost.primitives._sync.election import Election
@@ -16,6 +17,8 @@ from fencepost.primitives._sync.group import Group
 from fencepost.primitives._sync.latch import Latch
 from fencepost.primitives._sync.lock import Lock
 from fencepost.primitives._sync.lock_all import LockAll
+from fencepost.primitives._sync.partitions import Partitions
+from fencepost.primitives._sync.rate_limit import RateLimit
 from fencepost.primitives._sync.rwlock import ReadWriteLock
 from fencepost.session._sync.presence import Presence
 
@@ -89,3 +92,11 @@ class Session(Presence):
     def latch(self, name: str, count: int) -> Latch:
         """A latch that opens once, when `count` steps have been counted down."""
         return Latch(self, check_name(name), count)
+
+    def partitions(self, name: str, count: int, *, data: str = "") -> Partitions:
+        """`count` partitions, each owned by exactly one of those who work on `name`. As a block, it works inside."""
+        return Partitions(self, check_name(name), count, data=data)
+
+    def rate_limit(self, name: str, limit: int, per: float) -> RateLimit:
+        """At most `limit` in any `per` seconds, counted over all processes that use the name."""
+        return RateLimit(self, check_name(name), check_rate(limit, per))

@@ -9,13 +9,14 @@ from typing import cast
 
 from fencepost._runtime import aio as runtime
 from fencepost._runtime.clock import boottime
-from fencepost.contract._async.cell import AsyncCellEngine
+from fencepost.contract._async.cell import AsyncCellEngine, AsyncMeterEngine
 from fencepost.contract._async.engine import AsyncEngine
 from fencepost.contract.answer import Busy, Cell, Gone, Granted, Queued, Renewal, Snapshot
 from fencepost.core.claim import Claim, Request
 from fencepost.core.deadline import Deadline
 from fencepost.core.duration import check_seconds
 from fencepost.core.holder import Holder
+from fencepost.core.rate import Rate
 from fencepost.errors import Unavailable
 
 METHODS = (
@@ -32,6 +33,7 @@ METHODS = (
     "cell_read",
     "cell_write",
     "cell_watch",
+    "meter",
 )
 
 
@@ -147,6 +149,10 @@ class AsyncFaultyEngine(AsyncEngine):
     async def cell_watch(self, key: str, version: int, timeout: float) -> Cell:
         async with AsyncPassage(self, "cell_watch"):
             return await self._cells().cell_watch(key, version, timeout)
+
+    async def meter(self, key: str, rate: Rate, weight: int) -> float:
+        async with AsyncPassage(self, "meter"):
+            return await cast(AsyncMeterEngine, self.engine).meter(key, rate, weight)
 
     def _cells(self) -> AsyncCellEngine:
         return cast(AsyncCellEngine, self.engine)

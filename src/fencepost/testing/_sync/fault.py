@@ -9,13 +9,14 @@ from typing import cast
 
 from fencepost._runtime import threads as runtime
 from fencepost._runtime.clock import boottime
-from fencepost.contract._sync.cell import CellEngine
+from fencepost.contract._sync.cell import CellEngine, MeterEngine
 from fencepost.contract._sync.engine import Engine
 from fencepost.contract.answer import Busy, Cell, Gone, Granted, Queued, Renewal, Snapshot
 from fencepost.core.claim import Claim, Request
 from fencepost.core.deadline import Deadline
 from fencepost.core.duration import check_seconds
 from fencepost.core.holder import Holder
+from fencepost.core.rate import Rate
 from fencepost.errors import Unavailable
 
 METHODS = (
@@ -32,6 +33,7 @@ METHODS = (
     "cell_read",
     "cell_write",
     "cell_watch",
+    "meter",
 )
 
 
@@ -147,6 +149,10 @@ class FaultyEngine(Engine):
     def cell_watch(self, key: str, version: int, timeout: float) -> Cell:
         with Passage(self, "cell_watch"):
             return self._cells().cell_watch(key, version, timeout)
+
+    def meter(self, key: str, rate: Rate, weight: int) -> float:
+        with Passage(self, "meter"):
+            return cast(MeterEngine, self.engine).meter(key, rate, weight)
 
     def _cells(self) -> CellEngine:
         return cast(CellEngine, self.engine)

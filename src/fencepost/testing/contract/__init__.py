@@ -34,6 +34,8 @@ LAWS = (
     "election",
     "group",
     "meeting",
+    "partition",
+    "rate",
 )
 FLAVOURS = ("async", "sync")
 

@@ -8,6 +8,7 @@ from fencepost._runtime import aio as runtime
 from fencepost.contract.answer import Busy, Cell, Gone, Granted, Queued, Renewal, Snapshot
 from fencepost.core.claim import Claim, Request
 from fencepost.core.holder import Holder
+from fencepost.core.rate import Rate
 from fencepost.core.traits import Traits
 from fencepost.core.url import Url
 from fencepost.engines.memory.book import book
@@ -17,7 +18,7 @@ class AsyncMemoryEngine:
     """Nothing outlives the process, and within it everything is exact."""
 
     traits: ClassVar[Traits] = Traits(
-        scope="process", fencing="strict", survives="nothing", order="arrival", death="lease", cells=True
+        scope="process", fencing="strict", survives="nothing", order="arrival", death="lease", cells=True, meters=True
     )
 
     def __init__(self, url: Url, *, clock: runtime.Clock, patience: float) -> None:
@@ -105,6 +106,10 @@ class AsyncMemoryEngine:
         finally:
             with self._book.lock:
                 self._book.cells.unwatch(key, woken.set)
+
+    async def meter(self, key: str, rate: Rate, weight: int) -> float:
+        with self._book.lock:
+            return self._book.meters.take(key, rate, weight, self._clock.now())
 
     async def close(self) -> None:
         """The book stays, for the others."""

@@ -8,6 +8,7 @@ from fencepost._runtime import threads as runtime
 from fencepost.contract.answer import Busy, Cell, Gone, Granted, Queued, Renewal, Snapshot
 from fencepost.core.claim import Claim, Request
 from fencepost.core.holder import Holder
+from fencepost.core.rate import Rate
 from fencepost.core.traits import Traits
 from fencepost.core.url import Url
 from fencepost.engines.memory.book import book
@@ -17,7 +18,7 @@ class MemoryEngine:
     """Nothing outlives the process, and within it everything is exact."""
 
     traits: ClassVar[Traits] = Traits(
-        scope="process", fencing="strict", survives="nothing", order="arrival", death="lease", cells=True
+        scope="process", fencing="strict", survives="nothing", order="arrival", death="lease", cells=True, meters=True
     )
 
     def __init__(self, url: Url, *, clock: runtime.Clock, patience: float) -> None:
@@ -105,6 +106,10 @@ class MemoryEngine:
         finally:
             with self._book.lock:
                 self._book.cells.unwatch(key, woken.set)
+
+    def meter(self, key: str, rate: Rate, weight: int) -> float:
+        with self._book.lock:
+            return self._book.meters.take(key, rate, weight, self._clock.now())
 
     def close(self) -> None:
         """The book stays, for the others."""

@@ -1,0 +1,60 @@
+# Written by hand; the blocking twin under _sync is generated from it.
+"""Partition ownership: so many parts, each owned by exactly one of the workers that are there."""
+
+from fencepost.contract.answer import Busy
+from fencepost.core.assignment import balanced, counts
+from fencepost.core.claim import Ask
+from fencepost.core.permit import check_count
+from fencepost.core.roster import Member, entered
+from fencepost.errors import Conflict
+from fencepost.primitives._async.acquirable import AsyncAcquirable
+from fencepost.primitives._async.ownership import AsyncOwnership
+from fencepost.primitives._async.record import Document
+from fencepost.primitives._async.roster import AsyncRoster
+from fencepost.session._async.grant import AsyncGrant
+from fencepost.session._async.presence import AsyncPresence
+
+
+class AsyncPartitions(AsyncAcquirable[AsyncOwnership]):
+    """As a block, it is one of the workers inside: `async with session.partitions("orders", 12) as owned`.
+
+    Partitions are spread evenly, and few move when workers come and go. One moves only after its last owner let go
+    of it or was lost; until then nobody else works on it.
+    """
+
+    def __init__(self, presence: AsyncPresence, name: str, count: int, *, data: str = "") -> None:
+        super().__init__(presence, (Ask(name),), None)
+        self._count = check_count(count, "number of partitions")
+        self._data = data
+        self._roster = AsyncRoster(presence, "partitions", name)
+        self._joined: dict[AsyncGrant, AsyncOwnership] = {}
+
+    @property
+    def name(self) -> str:
+        return self._asks[0].name
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} '{self.name}' of {self._count}>"
+
+    async def _try_to_take(self, timeout: float | None, taken: list[AsyncGrant]) -> Busy | None:
+        id = await self._roster.appear(self._data, taken)
+        member = Member(id, self._presence.label, self._data)
+        await self._roster.strike_off_the_dead()
+        await self._roster.record.change(lambda document: self._entered(document, member))
+        ownership = AsyncOwnership(self._presence, self._roster, self.name, self._count, id, taken[0])
+        self._joined[taken[0]] = ownership
+        return None
+
+    def _entered(self, document: Document, member: Member) -> Document:
+        other = counts(document)
+        if document.get("present") and other not in (None, self._count):
+            raise Conflict(f"'{self.name}' has {other} partitions, not {self._count}: agree on one number")
+        if other != self._count:
+            document = {**document, "owners": None}
+        document = entered(document, member)
+        return balanced(document, self._count) or document
+
+    def _held(self, taken: list[AsyncGrant]) -> AsyncOwnership:
+        ownership = self._joined.pop(taken[0])
+        ownership.start()
+        return ownership

@@ -1,0 +1,113 @@
+# Written by hand; the blocking twin under _sync is generated from it.
+"""Partitions: each owned by one living worker, fenced, and handed over only when its owner has let go."""
+
+import pytest
+
+from fencepost.errors import Conflict, NotHeld
+from fencepost.primitives._async.ownership import AsyncOwnership
+from fencepost.testing.contract._async.attempt import until
+from fencepost.testing.contract._async.place import connect_faulty, connect_to
+from fencepost.testing.contract.site import Site
+
+COUNT = 5
+
+
+class AsyncPartitionChapter:
+    async def test_one_worker_owns_everything_and_shares_it_with_the_next(self, site: Site) -> None:
+        if not site.traits.cells:
+            return
+        async with (
+            connect_to(site, ttl=10) as first,
+            connect_to(site, label="second", ttl=10) as second,
+            first.partitions("p", COUNT) as ours,
+        ):
+            await _until_owned(ours, 5)
+            before = {number: grant.token for number, grant in ours.grants().items()}
+            async with second.partitions("p", COUNT) as theirs:
+                await _until_owned(theirs, 2)
+                await _until_owned(ours, 3)
+                moved = theirs.grants()
+                assert moved.keys().isdisjoint(ours.grants())
+                # A partition that moved has a higher token, one that stayed the same.
+                assert all(grant.token > before[number] for number, grant in moved.items())
+                assert all(grant.token == before[number] for number, grant in ours.grants().items())
+            await _until_owned(ours, 5)
+
+    async def test_what_is_not_ours_can_not_be_worked_on(self, site: Site) -> None:
+        if not site.traits.cells:
+            return
+        async with connect_to(site) as session:
+            async with session.partitions("p", 1) as owned:
+                await _until_owned(owned, 1)
+                async with owned.using(0) as grant:
+                    assert grant.held
+                with pytest.raises(NotHeld, match="partition 1 of 'p' is not ours"):
+                    async with owned.using(1):
+                        pass
+            with pytest.raises(NotHeld, match="partition 0 of 'p' is not ours"):
+                async with owned.using(0):
+                    pass
+
+    async def test_what_is_being_worked_on_waits_for_the_end_of_the_work(self, site: Site) -> None:
+        if not site.traits.cells:
+            return
+        async with (
+            connect_to(site, ttl=10) as first,
+            connect_to(site, label="second", ttl=10) as second,
+            first.partitions("p", 2) as ours,
+        ):
+            await _until_owned(ours, 2)
+            async with ours.using(0), ours.using(1):
+                theirs = await second.partitions("p", 2).acquire()
+
+                async def told() -> bool:
+                    return len(ours.assigned()) == 1
+
+                await until(told)
+                assert theirs.grants() == {}
+                assert len(ours.grants()) == 2
+            await _until_owned(theirs, 1)
+            await _until_owned(ours, 1)
+            await theirs.release()
+
+    async def test_the_partitions_of_one_that_is_cut_off_go_to_those_who_remain(self, site: Site) -> None:
+        if not site.traits.cells:
+            return
+        session, engine = connect_faulty(site)
+        async with session, connect_to(site, label="second") as second:
+            lost = await session.partitions("p", 2).acquire()
+            await _until_owned(lost, 2)
+            tokens = {number: grant.token for number, grant in lost.grants().items()}
+            async with second.partitions("p", 2) as stays:
+                await _until_owned(stays, 1)
+                engine.cut()
+                await _until_owned(stays, 2, within=site.ttl * 8 + 5)
+                assert lost.grants() == {}
+                assert all(stays.grants()[number].token > token for number, token in tokens.items())
+                engine.heal()
+
+    async def test_another_number_of_partitions_is_a_conflict_while_anybody_works(self, site: Site) -> None:
+        if not site.traits.cells:
+            return
+        async with connect_to(site) as session:
+            async with session.partitions("p", 2):
+                with pytest.raises(Conflict, match="has 2 partitions, not 3"):
+                    await session.partitions("p", 3).acquire()
+            async with session.partitions("p", 3) as owned:
+                await _until_owned(owned, 3)
+
+    async def test_changes_of_what_is_ours_are_told(self, site: Site) -> None:
+        if not site.traits.cells:
+            return
+        async with connect_to(site, ttl=10) as session, session.partitions("p", 2) as owned:
+            async for grants in owned.watch():
+                if len(grants) == 2:
+                    break
+            assert sorted(owned.grants()) == [0, 1]
+
+
+async def _until_owned(ownership: AsyncOwnership, count: int, within: float = 20.0) -> None:
+    async def owned() -> bool:
+        return len(ownership.grants()) == count
+
+    await until(owned, within)

@@ -1,0 +1,69 @@
+# Written by hand; the blocking twin under _sync is generated from it.
+"""Rate limits: shared by all, in the engine's time, and honest about how long to wait."""
+
+import pytest
+
+from fencepost._runtime import aio as runtime
+from fencepost.errors import AcquireTimeout, Unsupported
+from fencepost.testing.contract._async.place import connect_faulty, connect_to
+from fencepost.testing.contract.site import Site
+
+now = runtime.BootClock.now
+
+
+class AsyncRateChapter:
+    async def test_an_engine_without_a_clock_for_it_says_so_when_one_is_made(self, site: Site) -> None:
+        async with connect_to(site) as session:
+            if site.traits.meters:
+                assert session.rate_limit("r", 1, 1.0).name == "r"
+                return
+            with pytest.raises(Unsupported, match="no clock for rate limits"):
+                session.rate_limit("r", 1, 1.0)
+
+    async def test_the_limit_counts_for_all_together_in_one_call_each(self, site: Site) -> None:
+        if not site.traits.meters:
+            return
+        session, engine = connect_faulty(site)
+        async with session, connect_to(site, label="second") as second:
+            ours, theirs = session.rate_limit("r", 3, 60.0), second.rate_limit("r", 3, 60.0)
+            before = len(engine.calls)
+            waits = [await limit.try_acquire() for limit in (ours, theirs, ours)]
+            assert waits == [0.0, 0.0, 0.0]
+            assert engine.calls[before:] == ["meter", "meter"]
+            assert 15.0 < await theirs.try_acquire() <= 20.0
+            # What was refused did not count.
+            assert 15.0 < await theirs.try_acquire() <= 20.0
+            assert await second.rate_limit("other", 3, 60.0).try_acquire() == 0.0
+
+    async def test_waiting_as_long_as_told_is_enough(self, site: Site) -> None:
+        if not site.traits.meters:
+            return
+        async with connect_to(site) as session:
+            limit = session.rate_limit("r", 2, 0.2)
+            began_at = now()
+            for _ in range(5):
+                await limit.acquire(timeout=20)
+            # Two at once, and one every tenth of a second after that.
+            assert now() - began_at >= 0.29
+
+    async def test_what_can_not_be_in_time_is_refused_at_once(self, site: Site) -> None:
+        if not site.traits.meters:
+            return
+        async with connect_to(site) as session:
+            limit = session.rate_limit("r", 1, 60.0)
+            await limit.acquire()
+            began_at = now()
+            with pytest.raises(AcquireTimeout, match="the next is allowed in"):
+                await limit.acquire(timeout=30)
+            assert now() - began_at < 30
+
+    async def test_heavier_asks_take_more(self, site: Site) -> None:
+        if not site.traits.meters:
+            return
+        async with connect_to(site) as session:
+            limit = session.rate_limit("r", 4, 60.0)
+            assert await limit.try_acquire(weight=3) == 0.0
+            assert 25.0 < await limit.try_acquire(weight=3) <= 30.0
+            assert await limit.try_acquire(weight=1) == 0.0
+            with pytest.raises(ValueError, match="never allowed within a limit of 4"):
+                await limit.try_acquire(weight=5)
