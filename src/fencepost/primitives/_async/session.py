@@ -6,6 +6,7 @@ from types import TracebackType
 from typing import Self
 
 from fencepost._runtime import aio as runtime
+from fencepost.core import schedule as schedules
 from fencepost.core.claim import Ask, Mode
 from fencepost.core.name import check_name, check_names
 from fencepost.core.permit import check_permits
@@ -14,6 +15,7 @@ from fencepost.errors import Unsupported
 from fencepost.primitives._async.barrier import AsyncBarrier
 from fencepost.primitives._async.election import AsyncElection
 from fencepost.primitives._async.group import AsyncGroup
+from fencepost.primitives._async.job import AsyncJob
 from fencepost.primitives._async.latch import AsyncLatch
 from fencepost.primitives._async.lock import AsyncLock
 from fencepost.primitives._async.lock_all import AsyncLockAll
@@ -100,3 +102,20 @@ class AsyncSession(AsyncPresence):
     def rate_limit(self, name: str, limit: int, per: float) -> AsyncRateLimit:
         """At most `limit` in any `per` seconds, counted over all processes that use the name."""
         return AsyncRateLimit(self, check_name(name), check_rate(limit, per))
+
+    def job(
+        self,
+        name: str,
+        *,
+        every: float | None = None,
+        cron: str | None = None,
+        at_least: float = 0.0,
+        at_most: float | None = None,
+    ) -> AsyncJob:
+        """A job that one node runs for all, every so many seconds or by a cron schedule in UTC; or tick by tick."""
+        if every is not None and cron is not None:
+            raise ValueError("a job has one schedule: give `every` or `cron`, not both")
+        schedule: schedules.Schedule | None = None if every is None else schedules.every(every)
+        if cron is not None:
+            schedule = schedules.cron(cron)
+        return AsyncJob(self, check_name(name), schedule, at_least=at_least, at_most=at_most)

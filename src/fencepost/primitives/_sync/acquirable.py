@@ -42,7 +42,7 @@ class Acquirable(Generic[H]):
         self._presence = presence
         self._asks = asks
         self._timeout = check_timeout(timeout)
-        self._blocks: dict[object, list[_Block[H]]] = {}
+        self._blocks: dict[object, list[Block[H]]] = {}
 
     def acquire(self, *, timeout: float | _Default | None = DEFAULT) -> H:
         """Wait for the grant. `AcquireTimeout` means that nothing is held and nobody queued.
@@ -70,10 +70,10 @@ class Acquirable(Generic[H]):
 
     def __enter__(self) -> H:
         taken: list[Grant] = []
-        block: _Block[H] | None = None
+        block: Block[H] | None = None
         try:
             self._take(self._timeout, taken)
-            block = _Block(self._held(taken))
+            block = Block(self._held(taken))
             self._blocks.setdefault(runtime.current_flow(), []).append(block)
             block.arm()
             return block.held
@@ -109,7 +109,7 @@ class Acquirable(Generic[H]):
             waited = self._presence.clock.now() - started_at
             raise AcquireTimeout(refusal(self._asks, waited, busy.ahead))
 
-    def _leave(self, block: "_Block[H] | None") -> None:
+    def _leave(self, block: "Block[H] | None") -> None:
         """Forget the block, if it is the innermost of this flow."""
         flow = runtime.current_flow()
         blocks = self._blocks.get(flow)
@@ -119,7 +119,7 @@ class Acquirable(Generic[H]):
                 del self._blocks[flow]
 
 
-class _Block(Generic[H]):
+class Block(Generic[H]):
     """The body of a `with`, which the loss of what it holds ends."""
 
     __slots__ = ("_interrupt", "held")

@@ -35,6 +35,7 @@ LAWS = (
     "group",
     "meeting",
     "partition",
+    "job",
     "rate",
 )
 FLAVOURS = ("async", "sync")

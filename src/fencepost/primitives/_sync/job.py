@@ -1,0 +1,152 @@
+# Generated from src/fencepost/primitives/_async/job.py by tools/unasync.py. Do not edit: run `make gen`.
+"""A job that one node runs for all: each tick once, and how it ended is kept."""
+
+import time
+from collections.abc import Iterator
+from types import TracebackType
+from typing import Self
+
+from fencepost._runtime import threads as runtime
+from fencepost.core.claim import Ask
+from fencepost.core.duration import check_seconds
+from fencepost.core.job import Outcome, Tick, begun, ended, last
+from fencepost.core.schedule import Schedule
+from fencepost.errors import Lost
+from fencepost.primitives._sync.acquirable import Block, give_back
+from fencepost.primitives._sync.record import Record
+from fencepost.session._sync.grant import Grant
+from fencepost.session._sync.presence import Presence
+from fencepost.session._sync.pursuit import obtain
+
+
+class Run:
+    """One tick, ours to run: a block, whose end is recorded as done, or as failed if it raises."""
+
+    def __init__(
+        self,
+        presence: Presence,
+        record: Record,
+        tick: Tick,
+        grant: Grant,
+        at_least: float,
+        at_most: float | None,
+    ) -> None:
+        self.tick = tick
+        self.grant = grant
+        self._presence = presence
+        self._record = record
+        self._at_least = at_least
+        self._at_most = at_most
+        self._began_at = presence.clock.now()
+        self._block = Block(grant)
+        self._alarm: runtime.Alarm | None = None
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.tick!r} of '{self.grant.name}' token {self.grant.token}>"
+
+    def __enter__(self) -> Self:
+        self._block.arm()
+        if self._at_most is not None:
+            reason = f"it took longer than {self._at_most:g} s"
+            at = self._began_at + self._at_most
+            self._alarm = self._presence.clock.alarm(at, lambda: self.grant.forfeit(reason))
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._alarm is not None:
+            self._alarm.cancel()
+        try:
+            if self.grant.held:
+                self.end(error="" if error is None else f"{type(error).__name__}: {error}")
+                if error is None:
+                    self._presence.clock.wait(self.grant.lost, self._began_at + self._at_least)
+        finally:
+            try:
+                self._block.end(error)
+            except BaseException:
+                runtime.shielded(give_back([self.grant]))
+                raise
+
+    def end(self, *, error: str = "") -> None:
+        """Record how it ended: done, or failed with that error. `Lost` if somebody else runs it by now."""
+        took = round(self._presence.clock.now() - self._began_at, 3)
+        state = "failed" if error else "done"
+        outcome = Outcome(self.tick, self.grant.token, self._presence.label, state, error[:1000], took)
+        document = self._record.change(lambda document: ended(document, outcome))
+        if document.get("last") != list(outcome):
+            raise Lost(f"job '{self.grant.name}' (token {self.grant.token}) lost: somebody else has begun it since")
+
+
+class Job:
+    """Each tick is run by one node, whatever their clocks say and however short it is: ticks, not clocks, are compared.
+
+    `at_least` keeps the name that long also after a shorter run; a run that takes longer than `at_most` is lost.
+    A tick that nobody was there for is not made up for later. One whose node died is not run again, unless it was
+    begun with `again=True`, as a migration should be.
+    """
+
+    def __init__(
+        self,
+        presence: Presence,
+        name: str,
+        schedule: Schedule | None,
+        *,
+        at_least: float = 0.0,
+        at_most: float | None = None,
+    ) -> None:
+        self.name = name
+        self._presence = presence
+        self._schedule = schedule
+        self._at_least = check_seconds(at_least, "at_least")
+        self._at_most = None if at_most is None else check_seconds(at_most, "at_most")
+        if self._at_most is not None and self._at_most < self._at_least:
+            raise ValueError(f"at_most ({at_most:g} s) must not be less than at_least ({at_least:g} s)")
+        self._record = Record(presence, f"job/{name}")
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} '{self.name}'>"
+
+    def last(self) -> Outcome | None:
+        """The last run and how it ended, or that it is going on."""
+        return last((self._record.read()).document)
+
+    def begin(self, tick: Tick, *, wait: bool = False, again: bool = False) -> Run | None:
+        """Run that tick here; None if it was run already, or is being run by somebody else.
+
+        With `wait`, whoever runs it now is waited for: so "once across all nodes" is
+        `begin("migration 7", wait=True, again=True)`.
+        """
+        taken: list[Grant] = []
+        try:
+            if obtain(self._presence, (Ask(self.name),), None if wait else 0.0, taken) is not None:
+                return None
+            grant, label = taken[0], self._presence.label
+            document = self._record.change(
+                lambda document: begun(document, tick, grant.token, label, again=again)
+            )
+            outcome = last(document)
+            if outcome is None or outcome.token != grant.token:
+                give_back(taken)
+                return None
+            return Run(self._presence, self._record, tick, grant, self._at_least, self._at_most)
+        except BaseException:
+            runtime.shielded(give_back(taken))
+            raise
+
+    def __iter__(self) -> Iterator[Run]:
+        """Every tick that is ours to run, when it is due: `for run in job: with run: …`."""
+        if self._schedule is None:
+            raise ValueError(f"job '{self.name}' has no schedule: give `every` or `cron`")
+        clock = self._presence.clock
+        tick = self._schedule.after(time.time())
+        while True:
+            self._presence.check_open()
+            while (left := tick - time.time()) > 0:
+                # A wall clock may be set: look again now and then.
+                clock.wait(runtime.Event(), clock.now() + min(left, 1.0))
+            run = self.begin(tick)
+            if run is not None:
+                yield run
+            tick = self._schedule.after(max(time.time(), tick))

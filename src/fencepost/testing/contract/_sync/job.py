@@ -1,0 +1,119 @@
+# Generated from src/fencepost/testing/contract/_async/job.py by tools/unasync.py. Do not edit: run `make gen`.
+"""Jobs: each tick run by one node, fast or slow, and the outcome kept."""
+
+import pytest
+
+from fencepost.core.job import Outcome
+from fencepost.errors import Lost
+from fencepost.testing.contract._sync.attempt import Attempt
+from fencepost.testing.contract._sync.place import connect_faulty, connect_to, holders, until_waiting
+from fencepost.testing.contract.site import Site
+
+
+class JobChapter:
+    def test_a_tick_is_run_once_however_fast_it_is_over(self, site: Site) -> None:
+        if not site.traits.cells:
+            return
+        with connect_to(site) as first, connect_to(site, label="second") as second:
+            run = first.job("j").begin(60)
+            assert run is not None
+            with run:
+                assert second.job("j").begin(60) is None
+                assert (second.job("j").last()) == Outcome(60, run.grant.token, "first", "running")
+            # Over before the other's clock has come to it: still the same tick.
+            assert second.job("j").begin(60) is None
+            assert second.job("j").begin(0) is None
+            outcome = second.job("j").last()
+            assert outcome is not None
+            assert (outcome.tick, outcome.holder, outcome.state) == (60, "first", "done")
+            following = second.job("j").begin(120)
+            assert following is not None
+            with following:
+                assert following.grant.token > run.grant.token
+
+    def test_what_failed_is_kept_and_begun_again_only_on_request(self, site: Site) -> None:
+        if not site.traits.cells:
+            return
+        with connect_to(site) as session:
+            job = session.job("j")
+            run = job.begin("v2")
+            assert run is not None
+            with pytest.raises(RuntimeError, match="no such table"):
+                with run:
+                    raise RuntimeError("no such table")
+            outcome = job.last()
+            assert outcome is not None
+            assert (outcome.state, outcome.error) == ("failed", "RuntimeError: no such table")
+            assert job.begin("v2") is None
+            retried = job.begin("v2", again=True)
+            assert retried is not None
+            with retried:
+                pass
+            assert job.begin("v2", again=True) is None
+
+    def test_whoever_waits_for_a_migration_finds_it_done(self, site: Site) -> None:
+        if not site.traits.cells:
+            return
+        with connect_to(site) as first, connect_to(site, label="second") as second:
+            run = first.job("j").begin("v2", wait=True, again=True)
+            assert run is not None
+            with run:
+                waiting = Attempt(lambda: second.job("j").begin("v2", wait=True, again=True))
+                until_waiting(first, "j", 1)
+                assert not waiting.ended.is_set()
+            assert waiting.outcome() is None
+            assert holders(first, "j") == []
+
+    def test_a_run_that_takes_too_long_is_lost(self, site: Site) -> None:
+        if not site.traits.cells:
+            return
+        with connect_to(site) as session:
+            run = session.job("j", at_most=0.05).begin(60)
+            assert run is not None
+            with pytest.raises(Lost, match=r"took longer than 0\.05 s"):
+                with run:
+                    assert run.grant.lost.wait(20)
+            assert holders(session, "j") == []
+
+    def test_a_short_run_keeps_the_name_for_at_least_so_long(self, site: Site) -> None:
+        if not site.traits.cells:
+            return
+        with connect_to(site) as session:
+            run = session.job("j", at_least=0.2).begin(60)
+            assert run is not None
+            began_at = run.grant.granted_at
+            with run:
+                pass
+            assert session.clock.now() - began_at >= 0.2
+
+    def test_a_runner_that_was_cut_off_can_not_say_how_it_ended(self, site: Site) -> None:
+        if not site.traits.cells:
+            return
+        session, engine = connect_faulty(site)
+        with session, connect_to(site, label="second") as second:
+            run = session.job("j").begin(60)
+            assert run is not None
+            waiting = Attempt(lambda: second.job("j").begin(120, wait=True))
+            until_waiting(second, "j", 1)
+            engine.cut()
+            following = waiting.outcome(site.ttl * 4 + 5)
+            assert following is not None
+            engine.heal()
+            with pytest.raises(Lost, match="somebody else has begun it"):
+                run.end()
+            with following:
+                outcome = second.job("j").last()
+                assert outcome is not None
+                assert (outcome.tick, outcome.state) == (120, "running")
+
+    def test_ticks_come_when_they_are_due(self, site: Site) -> None:
+        if not site.traits.cells:
+            return
+        with connect_to(site, ttl=10) as session:
+            ticks: list[object] = []
+            for run in session.job("j", every=1):
+                with run:
+                    ticks.append(run.tick)
+                if len(ticks) == 2:
+                    break
+            assert len(set(ticks)) == 2
