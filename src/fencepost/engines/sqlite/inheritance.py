@@ -28,3 +28,10 @@ def _forked() -> None:
 
 
 os.register_at_fork(after_in_child=_forked)
+
+
+def never_close(connection: object) -> None:
+    """A connection of the parent's must not be closed here, not even when it is collected."""
+    import ctypes
+
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(connection))

@@ -51,3 +51,11 @@ CREATE TABLE life (
     boot    TEXT NOT NULL,
     ceiling INTEGER NOT NULL
 );
+
+-- Rate limits: until when what was taken keeps each busy, on the clock that counts from boot.
+CREATE TABLE meter (
+    key        TEXT PRIMARY KEY,
+    busy_until REAL NOT NULL
+) WITHOUT ROWID;
+
+CREATE INDEX idle ON meter (busy_until);

@@ -143,3 +143,12 @@ WHERE name = ?1 AND holder = ?2 AND serial = ?3
 
 -- name: addressed
 SELECT 1 FROM holder WHERE mailbox = ?1
+
+-- name: busy_until
+SELECT busy_until FROM meter WHERE key = ?1
+
+-- name: take
+INSERT OR REPLACE INTO meter VALUES (?1, ?2)
+
+-- name: forget_idle
+DELETE FROM meter WHERE key IN (SELECT key FROM meter WHERE busy_until < ?1 ORDER BY busy_until LIMIT 4)

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from fencepost.engines.sqlite.gate import Gate, boot_id
+from fencepost.engines.sqlite.inheritance import never_close
 from fencepost.engines.sqlite.location import make_folder
 from fencepost.engines.sqlite.sql import SCHEMA, STATEMENTS
 from fencepost.engines.sqlite.trouble import is_damage
@@ -85,9 +86,7 @@ class Store:
     def abandon(self) -> None:
         """In a forked child: the connection is the parent's, and must not be closed, not even when collected."""
         if self._connection is not None:
-            import ctypes
-
-            ctypes.pythonapi.Py_IncRef(ctypes.py_object(self._connection))
+            never_close(self._connection)
         self._connection, self._identity, self.execute = None, None, _not_open
 
     def _enter_first(self) -> bool:

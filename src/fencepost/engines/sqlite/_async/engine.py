@@ -19,17 +19,20 @@ from typing import ClassVar, TypeVar
 from fencepost._runtime import aio as runtime
 from fencepost._runtime.clock import boottime
 from fencepost._runtime.fork import generation
-from fencepost.contract.answer import Busy, Gone, Granted, Queued, Renewal, Snapshot
+from fencepost.contract.answer import Busy, Cell, Gone, Granted, Queued, Renewal, Snapshot
 from fencepost.core.backoff import backoff
 from fencepost.core.claim import Claim, Request
 from fencepost.core.holder import Holder
+from fencepost.core.rate import Rate
 from fencepost.core.traits import Traits
 from fencepost.core.url import Url
+from fencepost.engines.sqlite._async.cells import AsyncCells
 from fencepost.engines.sqlite._async.room import AsyncRoom
 from fencepost.engines.sqlite.claim import Claims
 from fencepost.engines.sqlite.lease import Leases
 from fencepost.engines.sqlite.location import locate
 from fencepost.engines.sqlite.mailbox import Letter, Mailbox
+from fencepost.engines.sqlite.meter import Meters
 from fencepost.engines.sqlite.place import Place
 from fencepost.engines.sqlite.process import Peers
 from fencepost.engines.sqlite.queue import Queue
@@ -45,7 +48,14 @@ SPIN = 0.00005
 
 class AsyncSqliteEngine:
     traits: ClassVar[Traits] = Traits(
-        scope="host", fencing="strict", survives="restart", order="arrival", death="at once", ttl_floor=0.05
+        scope="host",
+        fencing="strict",
+        survives="restart",
+        order="arrival",
+        death="at once",
+        cells=True,
+        meters=True,
+        ttl_floor=0.05,
     )
 
     def __init__(self, url: Url, *, clock: runtime.Clock, patience: float) -> None:
@@ -60,8 +70,10 @@ class AsyncSqliteEngine:
         self._queue = Queue(self._store, self._mailbox, Peers(), clock.now)
         self._claims = Claims(self._queue)
         self._leases = Leases(self._queue)
+        self._meters = Meters(self._store, clock.now)
         self._sight = Sight(self._queue, self._leases)
         self._room = AsyncRoom(self._mailbox, self._queue.places, clock)
+        self._cells = AsyncCells(self._path, clock, patience)
 
     async def lease_open(self, holder: Holder, ttl: float) -> None:
         sent_at = self._clock.now()
@@ -122,6 +134,19 @@ class AsyncSqliteEngine:
                 return answer
             ahead = answer.ahead
 
+    async def cell_read(self, key: str) -> Cell:
+        return await self._cells.read(key)
+
+    async def cell_write(self, key: str, value: str | None, version: int) -> Cell | None:
+        return await self._cells.write(key, value, version)
+
+    async def cell_watch(self, key: str, version: int, timeout: float) -> Cell:
+        return await self._cells.watch(key, version, timeout)
+
+    async def meter(self, key: str, rate: Rate, weight: int) -> float:
+        wait: float = await self._transact(self._queue.atomically, self._meters.take, key, rate, weight)
+        return wait
+
     async def close(self) -> None:
         for place in list(self._queue.places.values()):
             place.stir(over="the session was closed")
@@ -129,7 +154,9 @@ class AsyncSqliteEngine:
         if self._generation != generation():
             self._store.abandon()
             self._mailbox.abandon()
+            self._cells.abandon()
             return
+        self._cells.close()
         self._room.wake_reader()
         try:
             if self._store.is_open:

@@ -1,0 +1,80 @@
+# Generated from src/fencepost/engines/sqlite/_async/cells.py by tools/unasync.py. Do not edit: run `make gen`.
+"""Cells of the embedded engine: read, changed, and watched without polling."""
+
+import sqlite3
+from collections.abc import Callable
+from typing import TypeVar
+
+from fencepost._runtime import threads as runtime
+from fencepost._runtime.clock import LONGEST_NAP
+from fencepost.contract.answer import Cell
+from fencepost.engines.sqlite.cell import CellFile
+from fencepost.engines.sqlite.mailbox import LONGEST, Letter, Mailbox
+from fencepost.engines.sqlite.trouble import explain
+from fencepost.errors import EngineError
+
+T = TypeVar("T")
+
+
+class Cells:
+    def __init__(self, path: str, clock: runtime.Clock, patience: float) -> None:
+        self._path = path + "-cells"
+        self._file = CellFile(self._path, patience)
+        self._mail = self._path + "-mail"
+        self._sender = Mailbox(self._mail)
+        self._now = clock.now
+        self._closed = False
+
+    def read(self, key: str) -> Cell:
+        return self._do(self._file.read, key)
+
+    def write(self, key: str, value: str | None, version: int) -> Cell | None:
+        cell, told = self._do(self._file.write, key, value, version)
+        for mailbox in told:
+            if not self._sender.send(Letter(mailbox, "", 0)):
+                # Whoever it was died without a word.
+                self._sender.unlink(mailbox)
+        return cell
+
+    def watch(self, key: str, version: int, timeout: float) -> Cell:
+        until = self._now() + timeout
+        box = Mailbox(self._mail)
+        try:
+            box.open()
+            while True:
+                cell = self._do(self._file.watch, key, box.name)
+                if cell.version != version or self._closed or self._now() >= until:
+                    return cell
+                told = None
+                while told is None and not self._closed and (left := until - self._now()) > 0:
+                    told = runtime.receive(box.inbox, LONGEST, min(left, LONGEST_NAP))
+        except OSError as error:
+            raise explain(error, self._path) from error
+        finally:
+            try:
+                runtime.shielded(self._forget(key, box.name))
+            finally:
+                box.close()
+
+    def _forget(self, key: str, mailbox: str) -> None:
+        try:
+            self._do(self._file.unwatch, key, mailbox)
+        except EngineError:
+            # The first letter that finds nobody there clears it away.
+            pass
+
+    def _do(self, work: Callable[..., T], *args: object) -> T:
+        """In a thread of its own: it may wait for the disk."""
+        try:
+            return runtime.in_thread(work, *args)
+        except (sqlite3.Error, OSError) as error:
+            raise explain(error, self._path) from error
+
+    def close(self) -> None:
+        self._closed = True
+        self._file.close()
+        self._sender.close()
+
+    def abandon(self) -> None:
+        self._file.abandon()
+        self._sender.abandon()

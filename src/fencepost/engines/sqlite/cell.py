@@ -1,0 +1,101 @@
+"""Small values beside the locks, in a file of their own that outlives a reboot.
+
+They change seldom and must not be forgotten: a rollback journal and full synchronization, where the locks
+have neither.
+"""
+
+import os
+import sqlite3
+import threading
+from importlib.resources import files
+
+from fencepost.contract.answer import Cell
+from fencepost.engines.sqlite.inheritance import never_close
+from fencepost.engines.sqlite.location import make_folder
+
+SCHEMA = (files(__package__) / "cells.sql").read_text()
+EMPTY = Cell(None, 0)
+
+
+class CellFile:
+    """One connection, used by one thread at a time."""
+
+    def __init__(self, path: str, patience: float) -> None:
+        self.path = path
+        self._patience = patience
+        self._connection: sqlite3.Connection | None = None
+        self._closed = False
+        self._use = threading.Lock()
+
+    def read(self, key: str) -> Cell:
+        with self._use:
+            return self._read(self._open(), key)
+
+    def write(self, key: str, value: str | None, version: int) -> tuple[Cell | None, list[str]]:
+        """The cell after the change, or None; and the mailboxes of those to be told."""
+        with self._use:
+            connection = self._open()
+            with connection:
+                connection.execute("BEGIN IMMEDIATE")
+                if self._read(connection, key).version != version:
+                    return None, []
+                cell = self._change(connection, key, value)
+                told = connection.execute("DELETE FROM watcher WHERE key = ? RETURNING mailbox", (key,)).fetchall()
+        return cell, [mailbox for (mailbox,) in told]
+
+    def watch(self, key: str, mailbox: str) -> Cell:
+        """What it holds; the next change from there on will be told."""
+        with self._use:
+            connection = self._open()
+            with connection:
+                connection.execute("BEGIN IMMEDIATE")
+                connection.execute("INSERT OR IGNORE INTO watcher VALUES (?, ?)", (key, mailbox))
+                return self._read(connection, key)
+
+    def unwatch(self, key: str, mailbox: str) -> None:
+        with self._use:
+            self._open().execute("DELETE FROM watcher WHERE key = ? AND mailbox = ?", (key, mailbox))
+
+    def close(self) -> None:
+        with self._use:
+            self._closed = True
+            connection, self._connection = self._connection, None
+            if connection is not None:
+                connection.close()
+
+    def abandon(self) -> None:
+        """In a forked child: the connection is the parent's."""
+        if self._connection is not None:
+            never_close(self._connection)
+        self._connection = None
+        self._use = threading.Lock()
+
+    def _open(self) -> sqlite3.Connection:
+        if self._closed:
+            raise sqlite3.ProgrammingError("it was closed here")
+        if self._connection is None:
+            make_folder(os.path.dirname(self.path))
+            os.close(os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+            connection = sqlite3.connect(
+                self.path, timeout=self._patience, isolation_level=None, check_same_thread=False
+            )
+            try:
+                connection.execute("PRAGMA synchronous = FULL")
+                connection.executescript(f"BEGIN IMMEDIATE; {SCHEMA} COMMIT;")
+            except BaseException:
+                connection.close()
+                raise
+            self._connection = connection
+        return self._connection
+
+    def _read(self, connection: sqlite3.Connection, key: str) -> Cell:
+        row = connection.execute("SELECT value, version FROM cell WHERE key = ?", (key,)).fetchone()
+        return EMPTY if row is None else Cell(*row)
+
+    def _change(self, connection: sqlite3.Connection, key: str, value: str | None) -> Cell:
+        if value is None:
+            connection.execute("DELETE FROM cell WHERE key = ?", (key,))
+            return EMPTY
+        ((version,),) = connection.execute("UPDATE change SET version = version + 1 RETURNING version").fetchall()
+        connection.execute("INSERT OR REPLACE INTO cell VALUES (?, ?, ?)", (key, value, version))
+        return Cell(value, version)
