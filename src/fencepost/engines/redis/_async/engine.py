@@ -124,6 +124,9 @@ class AsyncRedisEngine:
             await self._listen()
         # Ask without a place first: where nobody is in the way there is nothing to listen for.
         listening = self._ear.is_open
+        if wait and listening and entry.waiter is None:
+            # The message of a grant comes on another connection, and may be here before the answer with our place.
+            entry.waiter = Waiter()
         script, command = lease.claim(entry, wait=wait and listening)
         place = entry.places[0]
         if self._replicas:
@@ -134,7 +137,7 @@ class AsyncRedisEngine:
             lease.slots[place.slot] = place.shard
         if type(reply) is int:
             entry.tokens = {asks[0].name: reply}
-            entry.packed = None
+            entry.waiter = entry.packed = None
             return Granted((reply,))
         if reply[0] == 1:
             return self._grant(entry, tuple(map(int, reply[1:])))
@@ -165,7 +168,6 @@ class AsyncRedisEngine:
             again = min(again, backoff(entry.looks, random.random(), first=0.01, most=0.1))
             entry.looks += 1
         entry.again_at = self._now() + again
-        entry.waiter = entry.waiter or Waiter()
         return Queued(entry.request, ahead, entry)
 
     async def wait(self, queued: Queued, timeout: float) -> Granted | Queued | Gone:
