@@ -5,13 +5,12 @@ from types import TracebackType
 from typing import Final
 
 from fencepost._runtime import aio as runtime
-from fencepost.contract.answer import Busy
 from fencepost.core.claim import Ask
 from fencepost.core.duration import check_timeout
 from fencepost.errors import AcquireTimeout, FencepostError
 from fencepost.session._async.grant import AsyncGrant
 from fencepost.session._async.presence import AsyncPresence
-from fencepost.session._async.pursuit import obtain
+from fencepost.session._async.pursuit import Denial, obtain
 from fencepost.session.refusal import refusal
 
 
@@ -65,8 +64,8 @@ class AsyncLock:
         """The grant if it is free now, else None."""
         taken: list[AsyncGrant] = []
         try:
-            busy = await self._try_to_take(0.0, taken)
-            return taken[0] if busy is None else None
+            denial = await self._try_to_take(0.0, taken)
+            return taken[0] if denial is None else None
         except BaseException:
             await runtime.shielded(_give_back(taken))
             raise
@@ -97,13 +96,11 @@ class AsyncLock:
             self._leave([block.grant])
 
     async def _take(self, timeout: float | None, taken: list[AsyncGrant]) -> None:
-        started_at = self._presence.clock.now()
-        busy = await self._try_to_take(timeout, taken)
-        if busy is not None:
-            waited = self._presence.clock.now() - started_at
-            raise AcquireTimeout(refusal(self._asks, waited, busy.ahead))
+        denial = await self._try_to_take(timeout, taken)
+        if denial is not None:
+            raise AcquireTimeout(refusal(self._asks, denial.waited, denial.ahead))
 
-    async def _try_to_take(self, timeout: float | None, taken: list[AsyncGrant]) -> Busy | None:
+    async def _try_to_take(self, timeout: float | None, taken: list[AsyncGrant]) -> Denial | None:
         if not self._reentrant:
             return await obtain(self._presence, self._asks, timeout, taken)
         flow = runtime.current_flow()
@@ -111,10 +108,10 @@ class AsyncLock:
         if held is not None:
             taken.append(held.reenter())
             return None
-        busy = await obtain(self._presence, self._asks, timeout, taken)
-        if busy is None:
+        denial = await obtain(self._presence, self._asks, timeout, taken)
+        if denial is None:
             self._presence.reentrance.enter(taken[0], flow)
-        return busy
+        return denial
 
     def _leave(self, grants: list[AsyncGrant]) -> None:
         """Forget the innermost block of this flow, if it is on one of these grants."""

@@ -5,13 +5,12 @@ from types import TracebackType
 from typing import Final
 
 from fencepost._runtime import threads as runtime
-from fencepost.contract.answer import Busy
 from fencepost.core.claim import Ask
 from fencepost.core.duration import check_timeout
 from fencepost.errors import AcquireTimeout, FencepostError
 from fencepost.session._sync.grant import Grant
 from fencepost.session._sync.presence import Presence
-from fencepost.session._sync.pursuit import obtain
+from fencepost.session._sync.pursuit import Denial, obtain
 from fencepost.session.refusal import refusal
 
 
@@ -65,8 +64,8 @@ class Lock:
         """The grant if it is free now, else None."""
         taken: list[Grant] = []
         try:
-            busy = self._try_to_take(0.0, taken)
-            return taken[0] if busy is None else None
+            denial = self._try_to_take(0.0, taken)
+            return taken[0] if denial is None else None
         except BaseException:
             runtime.shielded(_give_back(taken))
             raise
@@ -97,13 +96,11 @@ class Lock:
             self._leave([block.grant])
 
     def _take(self, timeout: float | None, taken: list[Grant]) -> None:
-        started_at = self._presence.clock.now()
-        busy = self._try_to_take(timeout, taken)
-        if busy is not None:
-            waited = self._presence.clock.now() - started_at
-            raise AcquireTimeout(refusal(self._asks, waited, busy.ahead))
+        denial = self._try_to_take(timeout, taken)
+        if denial is not None:
+            raise AcquireTimeout(refusal(self._asks, denial.waited, denial.ahead))
 
-    def _try_to_take(self, timeout: float | None, taken: list[Grant]) -> Busy | None:
+    def _try_to_take(self, timeout: float | None, taken: list[Grant]) -> Denial | None:
         if not self._reentrant:
             return obtain(self._presence, self._asks, timeout, taken)
         flow = runtime.current_flow()
@@ -111,10 +108,10 @@ class Lock:
         if held is not None:
             taken.append(held.reenter())
             return None
-        busy = obtain(self._presence, self._asks, timeout, taken)
-        if busy is None:
+        denial = obtain(self._presence, self._asks, timeout, taken)
+        if denial is None:
             self._presence.reentrance.enter(taken[0], flow)
-        return busy
+        return denial
 
     def _leave(self, grants: list[Grant]) -> None:
         """Forget the innermost block of this flow, if it is on one of these grants."""
