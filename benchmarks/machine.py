@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from importlib.metadata import version
 
 PACKAGES = ("fencepost", "filelock", "portalocker", "fasteners", "diskcache")
+PACKAGES += ("redis", "python-redis-lock", "pottery", "redlock-py")
 
 
 def facts() -> dict[str, str]:

@@ -28,3 +28,11 @@ def test_an_unknown_experiment_is_refused_by_name() -> None:
     run = bench("--only", "z")
     assert run.returncode == 2
     assert "no experiment 'z': choose from a, b, c, d" in run.stderr
+
+
+def test_a_quick_run_on_redis_reports_every_experiment_with_its_targets(tmp_path: Path) -> None:
+    run = bench("redis", "--quick", "--json", str(tmp_path / "figures.json"))
+    assert run.returncode == 0, run.stderr
+    figures = json.loads((tmp_path / "figures.json").read_text())
+    assert all(figures[letter]["targets"] for letter in "abcde")
+    assert figures["e"]["figures"]["fencepost redis://"]["lost"] == 0

@@ -45,11 +45,13 @@ async def test_a_body_that_ends_as_the_loss_comes_leaves_no_cancellation_behind(
 
 
 async def test_a_timeout_around_an_acquire_leaves_nothing() -> None:
-    async with fencepost.connect_async("memory://") as session, session.lock("a"):
+    async with fencepost.connect_async("memory://") as session:
+        held = await session.lock("a").acquire()
         with pytest.raises(TimeoutError):
             async with asyncio.timeout(0.02):
                 await session.lock("a").acquire()
         assert (await session.look("a")).waiters == ()
+        await held.release()
 
 
 async def test_both_flavours_exclude_each_other_in_one_process() -> None:

@@ -43,10 +43,11 @@ class Tally:
         with self._lock:
             self.waiting += change
 
-    def grant(self, waited: float, *, queued: bool) -> None:
+    def grant(self, waited: float | None) -> None:
+        """A grant, after so many seconds in the queue; None if it had not to wait."""
         with self._lock:
             self.granted += 1
-            if queued:
+            if waited is not None:
                 self.contended += 1
                 self.waited += waited
 

@@ -6,6 +6,12 @@ import os
 import pytest
 
 import fencepost
+from fencepost._runtime.threads import BootClock
+from fencepost.contract.answer import Granted, Queued
+from fencepost.core.claim import Ask, Claim, Request
+from fencepost.core.holder import Holder
+from fencepost.core.url import parse_url
+from fencepost.engines.redis._sync.engine import Engine
 from fencepost.testing.redis import command, port_of, until
 from fencepost.testing.server import ServerProcess
 
@@ -52,3 +58,19 @@ def test_evictions_are_remembered_up_to_a_thousand(server: ServerProcess, url: s
             session.evict("a")
         assert command(port_of(server), "LLEN", "fencepost\0audit") == 1000
         assert len(session.look("a").evictions) == 1000
+
+
+def test_a_queue_whose_only_waiter_stays_for_another_name_ends_with_its_lease(server: ServerProcess, url: str) -> None:
+    engine = Engine(parse_url(url), clock=BootClock(), patience=5.0)
+    holder, waiter = Holder("0" * 24, "holder"), Holder("1" * 24, "waiter")
+    for each in (holder, waiter):
+        engine.lease_open(each, 30)
+    tokens = [engine.claim(Request(holder, number, (Ask(name),)), wait=False) for number, name in enumerate("ab")]
+    assert isinstance(tokens[0], Granted)
+    both = engine.claim(Request(waiter, 1, (Ask("a"), Ask("b"))), wait=True)
+    assert isinstance(both, Queued)
+    assert engine.release(Claim(holder, 0, Ask("a"), tokens[0].tokens[0]))
+    assert 0 < command(port_of(server), "PTTL", "fencepost\0queue\0a") <= 30_000
+    engine.lease_close(holder)
+    assert isinstance(engine.wait(both, 5.0), Granted)
+    engine.close()

@@ -5,12 +5,12 @@ from types import TracebackType
 from typing import Final, Generic, Protocol, TypeVar
 
 from fencepost._runtime import aio as runtime
-from fencepost.contract.answer import Busy
 from fencepost.core.claim import Ask
 from fencepost.core.duration import check_timeout
 from fencepost.errors import AcquireTimeout, FencepostError
 from fencepost.session._async.grant import AsyncGrant
 from fencepost.session._async.presence import AsyncPresence
+from fencepost.session._async.pursuit import Denial
 from fencepost.session.refusal import refusal
 
 
@@ -62,8 +62,8 @@ class AsyncAcquirable(Generic[H]):
         """The grant if it is free now, else None."""
         taken: list[AsyncGrant] = []
         try:
-            busy = await self._try_to_take(0.0, taken)
-            return self._held(taken) if busy is None else None
+            denial = await self._try_to_take(0.0, taken)
+            return self._held(taken) if denial is None else None
         except BaseException:
             await runtime.shielded(give_back(taken))
             raise
@@ -94,7 +94,7 @@ class AsyncAcquirable(Generic[H]):
         finally:
             self._leave(block)
 
-    async def _try_to_take(self, timeout: float | None, taken: list[AsyncGrant]) -> Busy | None:
+    async def _try_to_take(self, timeout: float | None, taken: list[AsyncGrant]) -> Denial | None:
         """Put the grants into `taken`, or tell who was in the way when the time was over."""
         raise NotImplementedError
 
@@ -103,11 +103,9 @@ class AsyncAcquirable(Generic[H]):
         raise NotImplementedError
 
     async def _take(self, timeout: float | None, taken: list[AsyncGrant]) -> None:
-        started_at = self._presence.clock.now()
-        busy = await self._try_to_take(timeout, taken)
-        if busy is not None:
-            waited = self._presence.clock.now() - started_at
-            raise AcquireTimeout(refusal(self._asks, waited, busy.ahead))
+        denial = await self._try_to_take(timeout, taken)
+        if denial is not None:
+            raise AcquireTimeout(refusal(self._asks, denial.waited, denial.ahead))
 
     def _leave(self, block: "AsyncBlock[H] | None") -> None:
         """Forget the block, if it is the innermost of this flow."""

@@ -4,7 +4,6 @@
 from collections.abc import AsyncIterator
 
 from fencepost._runtime import aio as runtime
-from fencepost.contract.answer import Busy
 from fencepost.core.claim import Ask
 from fencepost.core.deadline import Deadline
 from fencepost.core.duration import check_seconds
@@ -14,7 +13,7 @@ from fencepost.primitives._async.acquirable import AsyncAcquirable
 from fencepost.primitives._async.record import AsyncRecord
 from fencepost.session._async.grant import AsyncGrant
 from fencepost.session._async.presence import AsyncPresence
-from fencepost.session._async.pursuit import obtain
+from fencepost.session._async.pursuit import Denial, obtain
 
 
 class AsyncElection(AsyncAcquirable[AsyncGrant]):
@@ -92,18 +91,18 @@ class AsyncElection(AsyncAcquirable[AsyncGrant]):
             raise NotHeld(f"nobody campaigned for '{self.name}' here: campaign first")
         return self._leading
 
-    async def _try_to_take(self, timeout: float | None, taken: list[AsyncGrant]) -> Busy | None:
+    async def _try_to_take(self, timeout: float | None, taken: list[AsyncGrant]) -> Denial | None:
         deadline = Deadline.after(self._presence.clock.now(), timeout)
         if self._healthy is not None and not await self._recovered(self._healthy, deadline):
-            return Busy(())
+            return Denial((), timeout or 0.0)
         left = None if timeout is None else deadline.left(self._presence.clock.now())
-        busy = await obtain(self._presence, self._asks, left, taken)
-        if busy is None:
+        denial = await obtain(self._presence, self._asks, left, taken)
+        if denial is None:
             await self._proclaim(taken[0], self._value)
             self._leading = taken[0]
             if self._healthy is not None:
                 runtime.spawn(self._watch_over(taken[0], self._healthy), name=f"fencepost-health-{self.name}")
-        return busy
+        return denial
 
     def _held(self, taken: list[AsyncGrant]) -> AsyncGrant:
         return taken[0]

@@ -4,7 +4,6 @@
 from collections.abc import AsyncIterator
 
 from fencepost._runtime import aio as runtime
-from fencepost.contract.answer import Busy
 from fencepost.core.claim import Ask
 from fencepost.core.roster import Member, entered, members
 from fencepost.errors import EngineError, FencepostError
@@ -12,6 +11,7 @@ from fencepost.primitives._async.acquirable import AsyncAcquirable
 from fencepost.primitives._async.roster import AsyncRoster
 from fencepost.session._async.grant import AsyncGrant
 from fencepost.session._async.presence import AsyncPresence
+from fencepost.session._async.pursuit import Denial
 
 
 class AsyncMembership:
@@ -114,7 +114,7 @@ class AsyncGroup(AsyncAcquirable[AsyncMembership]):
                 present = now_present
                 yield present
 
-    async def _try_to_take(self, timeout: float | None, taken: list[AsyncGrant]) -> Busy | None:
+    async def _try_to_take(self, timeout: float | None, taken: list[AsyncGrant]) -> Denial | None:
         id = await self._roster.appear(self._data, taken)
         member = Member(id, self._presence.label, self._data)
         await self._roster.record.change(lambda document: entered(document, member))

@@ -2,12 +2,11 @@
 """The lock."""
 
 from fencepost._runtime import aio as runtime
-from fencepost.contract.answer import Busy
 from fencepost.core.claim import Ask
 from fencepost.primitives._async.acquirable import AsyncAcquirable
 from fencepost.session._async.grant import AsyncGrant
 from fencepost.session._async.presence import AsyncPresence
-from fencepost.session._async.pursuit import obtain
+from fencepost.session._async.pursuit import Denial, obtain
 
 
 class AsyncLock(AsyncAcquirable[AsyncGrant]):
@@ -31,7 +30,7 @@ class AsyncLock(AsyncAcquirable[AsyncGrant]):
     def __repr__(self) -> str:
         return f"<{type(self).__name__} '{self.name}'>"
 
-    async def _try_to_take(self, timeout: float | None, taken: list[AsyncGrant]) -> Busy | None:
+    async def _try_to_take(self, timeout: float | None, taken: list[AsyncGrant]) -> Denial | None:
         if not self._reentrant:
             return await obtain(self._presence, self._asks, timeout, taken)
         flow = runtime.current_flow()
@@ -39,10 +38,10 @@ class AsyncLock(AsyncAcquirable[AsyncGrant]):
         if held is not None:
             taken.append(held.reenter())
             return None
-        busy = await obtain(self._presence, self._asks, timeout, taken)
-        if busy is None:
+        denial = await obtain(self._presence, self._asks, timeout, taken)
+        if denial is None:
             self._presence.reentrance.enter(taken[0], flow)
-        return busy
+        return denial
 
     def _held(self, taken: list[AsyncGrant]) -> AsyncGrant:
         return taken[0]

@@ -1,14 +1,13 @@
 # Written by hand; the blocking twin under _sync is generated from it.
 """Several locks at once: all or none, and no deadlock whatever the order in which callers name them."""
 
-from fencepost.contract.answer import Busy
 from fencepost.core.claim import Ask
 from fencepost.core.deadline import Deadline
 from fencepost.primitives._async.acquirable import AsyncAcquirable, give_back
 from fencepost.primitives._async.grants import AsyncGrants
 from fencepost.session._async.grant import AsyncGrant
 from fencepost.session._async.presence import AsyncPresence
-from fencepost.session._async.pursuit import obtain
+from fencepost.session._async.pursuit import Denial, obtain
 
 
 class AsyncLockAll(AsyncAcquirable[AsyncGrants]):
@@ -27,21 +26,22 @@ class AsyncLockAll(AsyncAcquirable[AsyncGrants]):
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {', '.join(repr(name) for name in self.names)}>"
 
-    async def _try_to_take(self, timeout: float | None, taken: list[AsyncGrant]) -> Busy | None:
+    async def _try_to_take(self, timeout: float | None, taken: list[AsyncGrant]) -> Denial | None:
         if self._presence.traits.together:
             return await obtain(self._presence, self._asks, timeout, taken)
         return await self._take_in_order(timeout, taken)
 
-    async def _take_in_order(self, timeout: float | None, taken: list[AsyncGrant]) -> Busy | None:
+    async def _take_in_order(self, timeout: float | None, taken: list[AsyncGrant]) -> Denial | None:
         now = self._presence.clock.now
-        deadline = Deadline.after(now(), timeout)
+        started_at = now()
+        deadline = Deadline.after(started_at, timeout)
         for ask in self._asks:
             left = None if timeout is None else deadline.left(now())
-            busy = await obtain(self._presence, (ask,), left, taken)
-            if busy is not None:
+            denial = await obtain(self._presence, (ask,), left, taken)
+            if denial is not None:
                 await give_back(taken[::-1])
                 taken.clear()
-                return busy
+                return denial._replace(waited=now() - started_at)
         return None
 
     def _held(self, taken: list[AsyncGrant]) -> AsyncGrants:

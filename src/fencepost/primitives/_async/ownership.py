@@ -155,12 +155,12 @@ class AsyncOwnership:
     async def _acquire(self, number: int, timeout: float) -> bool:
         taken: list[AsyncGrant] = []
         try:
-            busy = await obtain(self._presence, (Ask(f"{self._name}/partition {number}"),), timeout, taken)
-            if busy is None:
+            denial = await obtain(self._presence, (Ask(f"{self._name}/partition {number}"),), timeout, taken)
+            if denial is None:
                 with self._state:
                     self._grants[number] = taken[0]
                 self._changed.set()
-            return busy is None
+            return denial is None
         except BaseException:
             await runtime.shielded(give_back(taken))
             raise

@@ -1,7 +1,6 @@
 # Written by hand; the blocking twin under _sync is generated from it.
 """Partition ownership: so many parts, each owned by exactly one of the workers that are there."""
 
-from fencepost.contract.answer import Busy
 from fencepost.core.assignment import balanced, counts
 from fencepost.core.claim import Ask
 from fencepost.core.permit import check_count
@@ -13,6 +12,7 @@ from fencepost.primitives._async.record import Document
 from fencepost.primitives._async.roster import AsyncRoster
 from fencepost.session._async.grant import AsyncGrant
 from fencepost.session._async.presence import AsyncPresence
+from fencepost.session._async.pursuit import Denial
 
 
 class AsyncPartitions(AsyncAcquirable[AsyncOwnership]):
@@ -36,7 +36,7 @@ class AsyncPartitions(AsyncAcquirable[AsyncOwnership]):
     def __repr__(self) -> str:
         return f"<{type(self).__name__} '{self.name}' of {self._count}>"
 
-    async def _try_to_take(self, timeout: float | None, taken: list[AsyncGrant]) -> Busy | None:
+    async def _try_to_take(self, timeout: float | None, taken: list[AsyncGrant]) -> Denial | None:
         id = await self._roster.appear(self._data, taken)
         member = Member(id, self._presence.label, self._data)
         await self._roster.strike_off_the_dead()

@@ -5,12 +5,12 @@ from types import TracebackType
 from typing import Final, Generic, Protocol, TypeVar
 
 from fencepost._runtime import threads as runtime
-from fencepost.contract.answer import Busy
 from fencepost.core.claim import Ask
 from fencepost.core.duration import check_timeout
 from fencepost.errors import AcquireTimeout, FencepostError
 from fencepost.session._sync.grant import Grant
 from fencepost.session._sync.presence import Presence
+from fencepost.session._sync.pursuit import Denial
 from fencepost.session.refusal import refusal
 
 
@@ -62,8 +62,8 @@ class Acquirable(Generic[H]):
         """The grant if it is free now, else None."""
         taken: list[Grant] = []
         try:
-            busy = self._try_to_take(0.0, taken)
-            return self._held(taken) if busy is None else None
+            denial = self._try_to_take(0.0, taken)
+            return self._held(taken) if denial is None else None
         except BaseException:
             runtime.shielded(give_back(taken))
             raise
@@ -94,7 +94,7 @@ class Acquirable(Generic[H]):
         finally:
             self._leave(block)
 
-    def _try_to_take(self, timeout: float | None, taken: list[Grant]) -> Busy | None:
+    def _try_to_take(self, timeout: float | None, taken: list[Grant]) -> Denial | None:
         """Put the grants into `taken`, or tell who was in the way when the time was over."""
         raise NotImplementedError
 
@@ -103,11 +103,9 @@ class Acquirable(Generic[H]):
         raise NotImplementedError
 
     def _take(self, timeout: float | None, taken: list[Grant]) -> None:
-        started_at = self._presence.clock.now()
-        busy = self._try_to_take(timeout, taken)
-        if busy is not None:
-            waited = self._presence.clock.now() - started_at
-            raise AcquireTimeout(refusal(self._asks, waited, busy.ahead))
+        denial = self._try_to_take(timeout, taken)
+        if denial is not None:
+            raise AcquireTimeout(refusal(self._asks, denial.waited, denial.ahead))
 
     def _leave(self, block: "Block[H] | None") -> None:
         """Forget the block, if it is the innermost of this flow."""

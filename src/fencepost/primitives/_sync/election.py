@@ -4,7 +4,6 @@
 from collections.abc import Iterator
 
 from fencepost._runtime import threads as runtime
-from fencepost.contract.answer import Busy
 from fencepost.core.claim import Ask
 from fencepost.core.deadline import Deadline
 from fencepost.core.duration import check_seconds
@@ -14,7 +13,7 @@ from fencepost.primitives._sync.acquirable import Acquirable
 from fencepost.primitives._sync.record import Record
 from fencepost.session._sync.grant import Grant
 from fencepost.session._sync.presence import Presence
-from fencepost.session._sync.pursuit import obtain
+from fencepost.session._sync.pursuit import Denial, obtain
 
 
 class Election(Acquirable[Grant]):
@@ -92,18 +91,18 @@ class Election(Acquirable[Grant]):
             raise NotHeld(f"nobody campaigned for '{self.name}' here: campaign first")
         return self._leading
 
-    def _try_to_take(self, timeout: float | None, taken: list[Grant]) -> Busy | None:
+    def _try_to_take(self, timeout: float | None, taken: list[Grant]) -> Denial | None:
         deadline = Deadline.after(self._presence.clock.now(), timeout)
         if self._healthy is not None and not self._recovered(self._healthy, deadline):
-            return Busy(())
+            return Denial((), timeout or 0.0)
         left = None if timeout is None else deadline.left(self._presence.clock.now())
-        busy = obtain(self._presence, self._asks, left, taken)
-        if busy is None:
+        denial = obtain(self._presence, self._asks, left, taken)
+        if denial is None:
             self._proclaim(taken[0], self._value)
             self._leading = taken[0]
             if self._healthy is not None:
                 runtime.spawn(self._watch_over(taken[0], self._healthy), name=f"fencepost-health-{self.name}")
-        return busy
+        return denial
 
     def _held(self, taken: list[Grant]) -> Grant:
         return taken[0]

@@ -4,7 +4,6 @@
 from collections.abc import Iterator
 
 from fencepost._runtime import threads as runtime
-from fencepost.contract.answer import Busy
 from fencepost.core.claim import Ask
 from fencepost.core.roster import Member, entered, members
 from fencepost.errors import EngineError, FencepostError
@@ -12,6 +11,7 @@ from fencepost.primitives._sync.acquirable import Acquirable
 from fencepost.primitives._sync.roster import Roster
 from fencepost.session._sync.grant import Grant
 from fencepost.session._sync.presence import Presence
+from fencepost.session._sync.pursuit import Denial
 
 
 class Membership:
@@ -114,7 +114,7 @@ class Group(Acquirable[Membership]):
                 present = now_present
                 yield present
 
-    def _try_to_take(self, timeout: float | None, taken: list[Grant]) -> Busy | None:
+    def _try_to_take(self, timeout: float | None, taken: list[Grant]) -> Denial | None:
         id = self._roster.appear(self._data, taken)
         member = Member(id, self._presence.label, self._data)
         self._roster.record.change(lambda document: entered(document, member))

@@ -2,12 +2,11 @@
 """The lock."""
 
 from fencepost._runtime import threads as runtime
-from fencepost.contract.answer import Busy
 from fencepost.core.claim import Ask
 from fencepost.primitives._sync.acquirable import Acquirable
 from fencepost.session._sync.grant import Grant
 from fencepost.session._sync.presence import Presence
-from fencepost.session._sync.pursuit import obtain
+from fencepost.session._sync.pursuit import Denial, obtain
 
 
 class Lock(Acquirable[Grant]):
@@ -31,7 +30,7 @@ class Lock(Acquirable[Grant]):
     def __repr__(self) -> str:
         return f"<{type(self).__name__} '{self.name}'>"
 
-    def _try_to_take(self, timeout: float | None, taken: list[Grant]) -> Busy | None:
+    def _try_to_take(self, timeout: float | None, taken: list[Grant]) -> Denial | None:
         if not self._reentrant:
             return obtain(self._presence, self._asks, timeout, taken)
         flow = runtime.current_flow()
@@ -39,10 +38,10 @@ class Lock(Acquirable[Grant]):
         if held is not None:
             taken.append(held.reenter())
             return None
-        busy = obtain(self._presence, self._asks, timeout, taken)
-        if busy is None:
+        denial = obtain(self._presence, self._asks, timeout, taken)
+        if denial is None:
             self._presence.reentrance.enter(taken[0], flow)
-        return busy
+        return denial
 
     def _held(self, taken: list[Grant]) -> Grant:
         return taken[0]

@@ -1,14 +1,13 @@
 # Generated from src/fencepost/primitives/_async/lock_all.py by tools/unasync.py. Do not edit: run `make gen`.
 """Several locks at once: all or none, and no deadlock whatever the order in which callers name them."""
 
-from fencepost.contract.answer import Busy
 from fencepost.core.claim import Ask
 from fencepost.core.deadline import Deadline
 from fencepost.primitives._sync.acquirable import Acquirable, give_back
 from fencepost.primitives._sync.grants import Grants
 from fencepost.session._sync.grant import Grant
 from fencepost.session._sync.presence import Presence
-from fencepost.session._sync.pursuit import obtain
+from fencepost.session._sync.pursuit import Denial, obtain
 
 
 class LockAll(Acquirable[Grants]):
@@ -27,21 +26,22 @@ class LockAll(Acquirable[Grants]):
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {', '.join(repr(name) for name in self.names)}>"
 
-    def _try_to_take(self, timeout: float | None, taken: list[Grant]) -> Busy | None:
+    def _try_to_take(self, timeout: float | None, taken: list[Grant]) -> Denial | None:
         if self._presence.traits.together:
             return obtain(self._presence, self._asks, timeout, taken)
         return self._take_in_order(timeout, taken)
 
-    def _take_in_order(self, timeout: float | None, taken: list[Grant]) -> Busy | None:
+    def _take_in_order(self, timeout: float | None, taken: list[Grant]) -> Denial | None:
         now = self._presence.clock.now
-        deadline = Deadline.after(now(), timeout)
+        started_at = now()
+        deadline = Deadline.after(started_at, timeout)
         for ask in self._asks:
             left = None if timeout is None else deadline.left(now())
-            busy = obtain(self._presence, (ask,), left, taken)
-            if busy is not None:
+            denial = obtain(self._presence, (ask,), left, taken)
+            if denial is not None:
                 give_back(taken[::-1])
                 taken.clear()
-                return busy
+                return denial._replace(waited=now() - started_at)
         return None
 
     def _held(self, taken: list[Grant]) -> Grants:

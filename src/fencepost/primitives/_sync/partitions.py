@@ -1,7 +1,6 @@
 # Generated from src/fencepost/primitives/_async/partitions.py by tools/unasync.py. Do not edit: run `make gen`.
 """Partition ownership: so many parts, each owned by exactly one of the workers that are there."""
 
-from fencepost.contract.answer import Busy
 from fencepost.core.assignment import balanced, counts
 from fencepost.core.claim import Ask
 from fencepost.core.permit import check_count
@@ -13,6 +12,7 @@ from fencepost.primitives._sync.record import Document
 from fencepost.primitives._sync.roster import Roster
 from fencepost.session._sync.grant import Grant
 from fencepost.session._sync.presence import Presence
+from fencepost.session._sync.pursuit import Denial
 
 
 class Partitions(Acquirable[Ownership]):
@@ -36,7 +36,7 @@ class Partitions(Acquirable[Ownership]):
     def __repr__(self) -> str:
         return f"<{type(self).__name__} '{self.name}' of {self._count}>"
 
-    def _try_to_take(self, timeout: float | None, taken: list[Grant]) -> Busy | None:
+    def _try_to_take(self, timeout: float | None, taken: list[Grant]) -> Denial | None:
         id = self._roster.appear(self._data, taken)
         member = Member(id, self._presence.label, self._data)
         self._roster.strike_off_the_dead()

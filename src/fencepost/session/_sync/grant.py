@@ -112,11 +112,12 @@ class Grant:
         A reentrant lock is given back by its last release.
         """
         keeper, claim = self._keeper, self.claim
-        keeper.check_open()
         if self._depth > 1:
+            keeper.check_open()
             self._depth -= 1
             return
-        if not self.held:
+        if self._end is not None or not keeper.proven():
+            keeper.check_open()
             if not self.released:
                 keeper.disown(claim)
                 # Nobody works under it here any more, so those who wait need not wait for the lease to end.

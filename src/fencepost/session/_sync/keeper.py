@@ -108,7 +108,11 @@ class Keeper:
 
     def proven(self) -> bool:
         """Whether the lease provably lives now."""
-        if self._end is None and self.now() >= self.ends_at:
+        return self.proven_at(self.now())
+
+    def proven_at(self, now: float) -> bool:
+        """The same, for those who have just looked at the clock."""
+        if self._end is None and now >= self.ends_at:
             self._expire()
         return self._end is None and fork.generation() == self._generation
 
@@ -208,13 +212,12 @@ class Keeper:
     def request(self, asks: tuple[Ask, ...]) -> Request:
         return Request(self.holder, next(self._serials), asks)
 
-    def adopt(self, request: Request, tokens: tuple[int, ...]) -> tuple[Grant, ...]:
+    def adopt(self, request: Request, tokens: tuple[int, ...], granted_at: float) -> tuple[Grant, ...]:
         """The grants of a request that the engine granted, from now on kept alive."""
-        now = self.now()
         holder, serial, asks = request
         grants = []
         for ask, token in zip(asks, tokens, strict=True):
-            grant = Grant(self, Claim(holder, serial, ask, token), token, now)
+            grant = Grant(self, Claim(holder, serial, ask, token), token, granted_at)
             self._grants[serial, ask.name] = grant
             grants.append(grant)
         return tuple(grants)

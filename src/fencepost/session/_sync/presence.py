@@ -69,10 +69,15 @@ class Presence:
         """Call `listener` with every event of these kinds (all, if none is named); the answer unsubscribes."""
         return self.announce.subscribe(listener, *kinds)
 
+    def keeper_at(self, now: float) -> Keeper | None:
+        """The keeper of a lease that provably lives at this instant, if there is one."""
+        keeper = self._keeper
+        return keeper if keeper is not None and keeper.proven_at(now) else None
+
     def keeper(self) -> Keeper:
         """The keeper of a living lease; opens one if there is none."""
-        keeper = self._keeper
-        if keeper is not None and keeper.proven():
+        keeper = self.keeper_at(self.clock.now())
+        if keeper is not None:
             return keeper
         self.check_open()
         with self._opening:

@@ -2,13 +2,13 @@
 """From asks to grants: claim, wait, and on every way out leave nothing behind."""
 
 import math
+from typing import NamedTuple
 
 from fencepost._runtime import threads as runtime
 from fencepost.contract.answer import Busy, Gone, Granted, Queued
 from fencepost.core import event
 from fencepost.core.backoff import backoff
 from fencepost.core.claim import Ask, Claim, Mode, Request, contradiction
-from fencepost.core.deadline import Deadline
 from fencepost.errors import Conflict, EngineError, Unavailable, Uncertain
 from fencepost.session._sync.grant import Grant
 from fencepost.session._sync.keeper import Keeper
@@ -18,46 +18,54 @@ from fencepost.session._sync.presence import Presence
 MOST_SHORT_LEASES = 4
 
 
+class Denial(NamedTuple):
+    """Not granted: `ahead` was in the way for all of `waited` seconds. Nothing is held and nobody queued."""
+
+    ahead: tuple[Claim, ...]
+    waited: float
+
+
 def obtain(
     presence: Presence, asks: tuple[Ask, ...], timeout: float | None, taken: list[Grant]
-) -> Busy | None:
-    """Put the grants into `taken`, or tell who was in the way when the time was over: then nothing is held or queued.
+) -> Denial | None:
+    """Put the grants into `taken`, or tell who was in the way when the time was over.
 
     The caller owns `taken` before anything is asked, so that an interruption on the way back finds the grants there.
     An engine that does not answer is asked again, with the same request, while time and lease last.
     """
     now = presence.clock.now
-    started_at = now()
-    deadline = Deadline.after(started_at, timeout)
+    started_at = asked_at = now()
+    until = math.inf if timeout is None else started_at + timeout
     short_leases = 0
     while True:
-        keeper = presence.keeper()
+        keeper = presence.keeper_at(asked_at) or presence.keeper()
         request = keeper.request(asks)
-        asked_at = now()
         try:
-            answer = _claim(presence, keeper, request, deadline)
+            answer = _claim(presence, keeper, request, until)
             if isinstance(answer, Queued | Busy):
                 _check_agreement(request, answer)
             queued = isinstance(answer, Queued)
             if isinstance(answer, Queued):
-                _check_not_waiting_for_itself(keeper, request, deadline)
-                answer = _queue(presence, keeper, answer, deadline)
+                if timeout is None:
+                    _check_not_waiting_for_itself(keeper, request)
+                answer = _queue(presence, keeper, answer, until)
             if isinstance(answer, Granted):
-                grants = keeper.adopt(request, answer.tokens)
-                if keeper.proven():
+                granted_at = now()
+                grants = keeper.adopt(request, answer.tokens, granted_at)
+                if keeper.proven_at(granted_at):
                     taken.extend(grants)
-                    _welcome(presence, grants, now() - started_at, queued=queued)
+                    _welcome(presence, grants, granted_at - started_at, queued=queued)
                     return None
             elif isinstance(answer, Busy):
-                return answer
+                return Denial(answer.ahead, now() - started_at)
             elif isinstance(answer, Gone):
                 presence.check_open()
                 keeper.lose(f"the engine no longer has its lease: {answer.reason}")
             unsettled = _leave(keeper, request)
-            if isinstance(answer, Queued) and deadline.passed(now()):
+            if isinstance(answer, Queued) and now() >= until:
                 if unsettled is not None:
                     raise Uncertain(_not_confirmed(request, unsettled)) from unsettled
-                return Busy(_ahead(presence, answer))
+                return Denial(_ahead(presence, answer), now() - started_at)
         except BaseException as error:
             unsettled = runtime.shielded(_leave(keeper, request))
             if unsettled is not None and isinstance(error, Unavailable):
@@ -68,27 +76,28 @@ def obtain(
         if short_leases >= MOST_SHORT_LEASES:
             ttl = presence.terms.ttl
             raise Unavailable(f"the engine lost {short_leases} leases in a row: is a ttl of {ttl:g} s too short?")
+        asked_at = now()
 
 
 def _claim(
-    presence: Presence, keeper: Keeper, request: Request, deadline: Deadline
+    presence: Presence, keeper: Keeper, request: Request, until: float
 ) -> Granted | Queued | Busy | Gone:
     """Ask, and ask again while the answer is lost: the same request is answered the same."""
     now = presence.clock.now
     attempt = 0
     while True:
         try:
-            return presence.engine.claim(request, wait=not deadline.passed(now()))
+            return presence.engine.claim(request, wait=now() < until)
         except Unavailable:
             pause = backoff(attempt, presence.dice(), first=presence.terms.span / 60, most=presence.terms.span / 6)
             attempt += 1
             again_at = now() + pause
-            if again_at >= min(deadline.at, keeper.ends_at) or presence.clock.wait(keeper.lost, again_at):
+            if again_at >= min(until, keeper.ends_at) or presence.clock.wait(keeper.lost, again_at):
                 raise
 
 
 def _queue(
-    presence: Presence, keeper: Keeper, queued: Queued, deadline: Deadline
+    presence: Presence, keeper: Keeper, queued: Queued, until: float
 ) -> Granted | Queued | Busy | Gone:
     """Stand in the queue until granted, out of time, or without a lease."""
     now = presence.clock.now
@@ -101,13 +110,13 @@ def _queue(
         answer: Granted | Queued | Busy | Gone = queued
         while isinstance(answer, Queued):
             # No longer than the lease is proven: a waiter cut off from the engine must not wait for ever.
-            left = min(deadline.at, keeper.ends_at) - now()
+            left = min(until, keeper.ends_at) - now()
             if left <= 0 or not keeper.proven():
                 return answer
             try:
                 answer = presence.engine.wait(answer, left)
             except Unavailable:
-                answer = _claim(presence, keeper, request, deadline)
+                answer = _claim(presence, keeper, request, until)
         return answer
     finally:
         presence.tally.queue(-1)
@@ -122,9 +131,7 @@ def _check_agreement(request: Request, refused: Queued | Busy) -> None:
         )
 
 
-def _check_not_waiting_for_itself(keeper: Keeper, request: Request, deadline: Deadline) -> None:
-    if deadline.at < math.inf:
-        return
+def _check_not_waiting_for_itself(keeper: Keeper, request: Request) -> None:
     flow = runtime.current_flow()
     for ask in request.asks:
         for grant in keeper.held_by(flow, ask.name):
@@ -165,7 +172,7 @@ def _ahead(presence: Presence, queued: Queued) -> tuple[Claim, ...]:
 
 
 def _welcome(presence: Presence, grants: tuple[Grant, ...], waited: float, *, queued: bool) -> None:
-    presence.tally.grant(waited, queued=queued)
+    presence.tally.grant(waited if queued else None)
     if event.Granted in presence.announce.wanted:
         for grant in grants:
             presence.announce(

@@ -16,13 +16,15 @@ from collections.abc import Collection, Sequence
 from typing import ClassVar
 
 from fencepost._runtime import aio as runtime
-from fencepost.contract.answer import Busy, Gone, Granted, Queued, Renewal, Snapshot
+from fencepost.contract.answer import Busy, Cell, Gone, Granted, Queued, Renewal, Snapshot
 from fencepost.core.backoff import backoff
 from fencepost.core.claim import Claim, Request
 from fencepost.core.holder import Holder
+from fencepost.core.rate import Rate
 from fencepost.core.traits import Traits
 from fencepost.core.url import Url
 from fencepost.engines.redis import record
+from fencepost.engines.redis._async.cells import ADDRESSEE, AsyncCells
 from fencepost.engines.redis._async.server import AsyncServer
 from fencepost.engines.redis.address import count, locate
 from fencepost.engines.redis.key import SINGLE, Place, Shard
@@ -47,6 +49,8 @@ class AsyncRedisEngine:
         survives="restart",
         order="arrival",
         death="lease",
+        cells=True,
+        meters=True,
         ttl_floor=0.05,
         neighbours=("redis-py",),
     )
@@ -60,6 +64,7 @@ class AsyncRedisEngine:
         self._leases: dict[str, Lease] = {}
         self._places: dict[str, Place] = {}
         self._ear = wire.Ear(f"fencepost-{secrets.token_hex(8)}", self._deliver)
+        self._cells = AsyncCells(self._server, self._prefix, self._ear, self._listen)
 
     def _connect(self, url: Url, patience: float) -> AsyncServer:
         return AsyncServer(locate(url), patience)
@@ -124,6 +129,9 @@ class AsyncRedisEngine:
             await self._listen()
         # Ask without a place first: where nobody is in the way there is nothing to listen for.
         listening = self._ear.is_open
+        if wait and listening and entry.waiter is None:
+            # The message of a grant comes on another connection, and may be here before the answer with our place.
+            entry.waiter = Waiter()
         script, command = lease.claim(entry, wait=wait and listening)
         place = entry.places[0]
         if self._replicas:
@@ -134,7 +142,7 @@ class AsyncRedisEngine:
             lease.slots[place.slot] = place.shard
         if type(reply) is int:
             entry.tokens = {asks[0].name: reply}
-            entry.packed = None
+            entry.waiter = entry.packed = None
             return Granted((reply,))
         if reply[0] == 1:
             return self._grant(entry, tuple(map(int, reply[1:])))
@@ -165,7 +173,6 @@ class AsyncRedisEngine:
             again = min(again, backoff(entry.looks, random.random(), first=0.01, most=0.1))
             entry.looks += 1
         entry.again_at = self._now() + again
-        entry.waiter = entry.waiter or Waiter()
         return Queued(entry.request, ahead, entry)
 
     async def wait(self, queued: Queued, timeout: float) -> Granted | Queued | Gone:
@@ -233,7 +240,22 @@ class AsyncRedisEngine:
         reply = await self._server.run(EVICT, EVICT.pack(keys, by, AUDIT_LENGTH), place.slot)
         return tuple(record.claim_of(name, place.lock, text) for text in reply)
 
+    # Small values, and rates
+
+    async def cell_read(self, key: str) -> Cell:
+        return await self._cells.read(key)
+
+    async def cell_write(self, key: str, value: str | None, version: int) -> Cell | None:
+        return await self._cells.write(key, value, version)
+
+    async def cell_watch(self, key: str, version: int, timeout: float) -> Cell:
+        return await self._cells.watch(key, version, timeout)
+
+    async def meter(self, key: str, rate: Rate, weight: int) -> float:
+        return await self._cells.meter(key, rate, weight)
+
     async def close(self) -> None:
+        self._cells.close()
         for lease in list(self._leases.values()):
             self._forget(lease, "the session was closed")
         self._ear.close()
@@ -265,6 +287,9 @@ class AsyncRedisEngine:
 
     def _deliver(self, message: bytes) -> None:
         holder, serial, tokens = message.decode().split(":")
+        if holder == ADDRESSEE:
+            self._cells.tell(int(serial))
+            return
         lease = self._leases.get(holder)
         entry = None if lease is None else lease.entries.get(int(serial))
         if entry is not None and entry.waiter is not None:

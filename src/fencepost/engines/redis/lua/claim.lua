@@ -27,19 +27,21 @@ local me = string.sub(ARGV[1], 4) .. ARGV[3] .. ':' .. ARGV[4] .. ':x' .. ARGV[2
 local value = state[1]
 if value and state[2] and ARGV[5] == '1' and string.sub(value, 1, 3) == 'fp:' and string.sub(value, 4, 4) ~= '*'
   and string.sub(value, 1, #ARGV[1]) ~= ARGV[1] then
+  local last = redis.call('ZRANGE', KEYS[2], -1, -1, 'WITHSCORES')
   local time = redis.call('TIME')
-  local arrival = math.max(time[1] * 1000000 + time[2], (state[3] or 0) + 1)
+  local arrival = time[1] * 1000000 + time[2]
+  -- Behind whoever came last, also when the clock was set back since.
+  if last[1] and arrival <= last[2] + 0 then
+    arrival = last[2] + 1
+  end
   if redis.call('ZADD', KEYS[2], 'NX', arrival, me) == 1 then
-    redis.call('SET', KEYS[4], string.format('%.0f', arrival))
-    local rank = redis.call('ZRANK', KEYS[2], me)
-    if rank == 0 then
+    if not last[1] then
       redis.call('PEXPIRE', KEYS[2], ARGV[3])
       return { 0, redis.call('PTTL', KEYS[1]), 0, KEYS[1], 'x', value }
     end
     redis.call('PEXPIRE', KEYS[2], ARGV[3], 'GT')
-    local before = redis.call('ZRANGE', KEYS[2], rank - 1, rank - 1)[1]
-    local left = redis.call('PTTL', S .. 'lease\0' .. string.match(before, '^[^:]*'))
-    return { 0, math.max(0, left), 0, KEYS[1], 'w', before }
+    local left = redis.call('PTTL', S .. 'lease\0' .. string.match(last[1], '^[^:]*'))
+    return { 0, math.max(0, left), 0, KEYS[1], 'w', last[1] }
   end
 end
 local lock, wait, open = KEYS[1], ARGV[5] == '1', ARGV[6] == '1'

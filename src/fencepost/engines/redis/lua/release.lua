@@ -3,24 +3,29 @@
 -- The two frequent cases come first, without a function made: nobody waits, and the first waits to hold it alone.
 local held = redis.call('GET', KEYS[1])
 if held and string.sub(held, 1, #ARGV[1]) == ARGV[1] then
-  local first = redis.call('ZRANGE', KEYS[2], 0, 0)[1]
-  if not first then
+  local first = redis.call('ZPOPMIN', KEYS[2])
+  if not first[1] then
     redis.call('DEL', KEYS[1])
     redis.call('ZREM', KEYS[3], KEYS[1])
     return 1
   end
   local shard = string.sub(KEYS[3], 1, -6)
-  local id, serial, ttl, channel, tail = string.match(first, '^([^:]*):([^:]*):([^:]*):([^:]*):x:(.*)$')
-  if id and redis.call('EXISTS', shard .. 'lease\0' .. id) == 1 then
+  local id, serial, ttl, channel, tail = string.match(first[1], '^([^:]*):([^:]*):([^:]*):([^:]*):x:(.*)$')
+  local state = id and redis.call('MGET', shard .. 'lease\0' .. id, shard .. 'mark')
+  if id and state[1] then
     local time = redis.call('TIME')
     local now = time[1] * 1000000 + time[2]
-    local token = string.format('%.0f', math.max(now, (redis.call('GET', shard .. 'mark') or 0) + 1))
+    local token = string.format('%.0f', math.max(now, (state[2] or 0) + 1))
     redis.call('SET', shard .. 'mark', token)
-    redis.call('ZREM', KEYS[2], first)
     redis.call('SET', KEYS[1], 'fp:' .. id .. ':' .. serial .. ':' .. token .. ':' .. tail, 'PX', ttl)
     redis.call('ZADD', KEYS[3], 'GT', now / 1000 + ttl, KEYS[1])
     redis.call('PUBLISH', channel, id .. ':' .. serial .. ':' .. token)
     return 1
+  end
+  if not id then
+    -- It wants more than this one name alone: back to its place, in a queue that ends if it was made anew.
+    redis.call('ZADD', KEYS[2], first[2], first[1])
+    redis.call('PEXPIRE', KEYS[2], string.match(first[1], '^[^:]*:[^:]*:([^:]*)'), 'NX')
   end
 end
 local S, me = string.sub(KEYS[3], 1, -6), nil

@@ -1,0 +1,8 @@
+-- Read a small value, and be told of its next change. KEYS cell, watchers; ARGV the version that is known, 'channel:number',
+-- and for how long to remember it, in ms. Version and value, or nothing.
+local cell = redis.call('HMGET', KEYS[1], 'version', 'value')
+if (cell[1] or '0') == ARGV[1] and ARGV[2] then
+  redis.call('SADD', KEYS[2], ARGV[2])
+  redis.call('PEXPIRE', KEYS[2], ARGV[3])
+end
+return cell[1] and cell

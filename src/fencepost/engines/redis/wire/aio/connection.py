@@ -1,0 +1,125 @@
+"""One asynchronous connection, for all callers, who write in turn and are answered in turn."""
+
+import asyncio
+from collections import deque
+from collections.abc import Callable
+
+from fencepost.engines.redis.address import Address
+from fencepost.engines.redis.resp import Parser, Reply, ReplyError
+from fencepost.engines.redis.trouble import explain, unreachable
+
+
+class Connection(asyncio.Protocol):
+    """One socket. Every command sent has its place in `pending`, kept also when its caller is gone."""
+
+    def __init__(self, patience: float) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._patience = patience
+        self._parser = Parser()
+        self._pending: deque[tuple[asyncio.Future[Reply], float]] = deque()
+        self._outbox: list[bytes] = []
+        self._timer: asyncio.TimerHandle | None = None
+        self._transport: asyncio.Transport | None = None
+        self.error: BaseException | None = None
+        self.on_push: Callable[[Reply], None] | None = None
+        self.on_end: Callable[[], None] | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        self._transport = transport
+        if self.error is not None:
+            # Whoever wanted it did not stay.
+            transport.abort()
+
+    def send(self, command: bytes) -> "asyncio.Future[Reply]":
+        """Write now if nothing is on its way; else together with what others write in this turn of the loop."""
+        future: asyncio.Future[Reply] = self._loop.create_future()
+        if self.error is not None or self._transport is None:
+            future.set_exception(self.error or ConnectionError("not connected"))
+            return future
+        pending = self._pending
+        if not pending:
+            self._transport.write(command)
+        else:
+            if not self._outbox:
+                self._loop.call_soon(self._flush)
+            self._outbox.append(command)
+        pending.append((future, self._loop.time()))
+        if self._timer is None:
+            self._timer = self._loop.call_later(self._patience, self._check)
+        return future
+
+    def _flush(self) -> None:
+        if self._outbox and self._transport is not None:
+            self._transport.write(b"".join(self._outbox))
+        self._outbox.clear()
+
+    def data_received(self, data: bytes) -> None:
+        try:
+            replies = self._parser.feed(data)
+        except ValueError as error:
+            self.end(error)
+            return
+        pending = self._pending
+        for reply in replies:
+            if pending:
+                future = pending.popleft()[0]
+                if not future.done():
+                    future.set_result(reply)
+            elif self.on_push is not None:
+                self.on_push(reply)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self.end(exc or ConnectionError("the server closed the connection"))
+
+    def _check(self) -> None:
+        """One timer for all: the oldest command is the first to be late, and then all behind it are."""
+        self._timer = None
+        if self._pending:
+            left = self._pending[0][1] + self._patience - self._loop.time()
+            if left <= 0:
+                self.end(TimeoutError())
+            else:
+                self._timer = self._loop.call_later(left, self._check)
+
+    def end(self, error: BaseException) -> None:
+        if self.error is not None:
+            return
+        self.error = error
+        if self._timer is not None:
+            self._timer.cancel()
+        if self._transport is not None and not self._loop.is_closed():
+            self._transport.abort()
+        for future, _ in self._pending:
+            if not future.done():
+                future.set_exception(error)
+                # Whoever was cancelled meanwhile will not look.
+                future.exception()
+        self._pending.clear()
+        if self.on_end is not None:
+            self.on_end()
+
+
+async def connect(address: Address, patience: float) -> Connection:
+    """A connection that the server has let in."""
+    loop = asyncio.get_running_loop()
+    connection = Connection(patience)
+    try:
+        async with asyncio.timeout(patience):
+            if address.socket is not None:
+                await loop.create_unix_connection(lambda: connection, address.socket)
+            else:
+                host = None if address.tls is None else address.host
+                await loop.create_connection(
+                    lambda: connection, address.host, address.port, ssl=address.tls, server_hostname=host
+                )
+            for command in address.greeting():
+                reply = await connection.send(command)
+                if isinstance(reply, ReplyError):
+                    raise explain(reply, address)
+        return connection
+    except BaseException as error:
+        connection.end(ConnectionError("not let in"))
+        if isinstance(error, OSError | ValueError):
+            raise unreachable(error, address, patience) from error
+        raise

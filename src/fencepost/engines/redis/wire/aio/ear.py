@@ -1,0 +1,72 @@
+"""Listening on an event loop: what is heard is delivered as it comes."""
+
+from collections.abc import Callable
+
+from fencepost._runtime import aio as runtime
+from fencepost._runtime.clock import LONGEST_NAP, boottime
+from fencepost.engines.redis.address import Address
+from fencepost.engines.redis.resp import Reply, ReplyError, pack
+from fencepost.engines.redis.trouble import explain, unreachable
+from fencepost.engines.redis.waiter import Waiter
+from fencepost.engines.redis.wire.aio.connection import Connection, connect
+from fencepost.errors import Unavailable
+
+
+class Ear:
+    """One listening connection for all who wait; what it hears is delivered as it comes."""
+
+    def __init__(self, channel: str, deliver: Callable[[bytes], None]) -> None:
+        self.channel = channel
+        self.is_open = False
+        self._deliver = deliver
+        self._connection: Connection | None = None
+        self._present: list[Waiter] = []
+        self._opening = runtime.Mutex()
+
+    async def open(self, address: Address, patience: float) -> None:
+        """Listen from now on: what is published after this returns is heard."""
+        async with self._opening:
+            if self.is_open:
+                return
+            connection = await connect(address, patience)
+            connection.on_push = self._heard
+            connection.on_end = self._ended
+            self._connection = connection
+            try:
+                reply = await connection.send(pack("SUBSCRIBE", self.channel))
+            except BaseException as error:
+                self.close()
+                if isinstance(error, OSError | ValueError):
+                    raise unreachable(error, address, patience) from error
+                raise
+            if isinstance(reply, ReplyError):
+                self.close()
+                raise explain(reply, address)
+            self.is_open = True
+
+    async def wait(self, waiter: Waiter, until: float) -> None:
+        """Return when the waiter has news, or at `until`. `Unavailable` if nothing can be heard any more."""
+        self._present.append(waiter)
+        bell = waiter.bell = runtime.Event()
+        try:
+            while not waiter.stirred and (left := until - boottime()) > 0:
+                if not self.is_open:
+                    raise Unavailable("the connection on which redis tells of grants was lost")
+                await bell.wait(min(left, LONGEST_NAP))
+                bell.clear()
+        finally:
+            self._present.remove(waiter)
+
+    def close(self) -> None:
+        if self._connection is not None:
+            self._connection.end(ConnectionError("closed here"))
+
+    def _heard(self, reply: Reply) -> None:
+        if isinstance(reply, list) and reply[0] == b"message":
+            self._deliver(reply[2])
+
+    def _ended(self) -> None:
+        self.is_open = False
+        self._connection = None
+        for waiter in self._present:
+            waiter.ring()

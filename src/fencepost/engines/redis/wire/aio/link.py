@@ -1,0 +1,69 @@
+"""The asynchronous connection to one server: all callers share it."""
+
+import asyncio
+from collections.abc import Sequence
+
+from fencepost._runtime import aio as runtime
+from fencepost.engines.redis.address import Address
+from fencepost.engines.redis.resp import Reply
+from fencepost.engines.redis.trouble import unreachable
+from fencepost.engines.redis.wire.aio.connection import Connection, connect
+from fencepost.errors import Unavailable
+
+
+class Link:
+    """The connection to one server, made when it is needed, and again after it was lost."""
+
+    def __init__(self, address: Address, patience: float) -> None:
+        self.address = address
+        self.patience = patience
+        self._connection: Connection | None = None
+        self._connecting = runtime.Mutex()
+        self._closed = False
+
+    async def connection(self) -> Connection:
+        async with self._connecting:
+            connection = self._connection
+            if connection is None or connection.error is not None:
+                if self._closed:
+                    raise Unavailable(f"the connection to redis at {self.address} was closed here")
+                connection = self._connection = await connect(self.address, self.patience)
+            return connection
+
+    async def call(self, command: bytes) -> Reply:
+        connection = self._connection
+        if connection is None or connection.error is not None:
+            connection = await self.connection()
+        try:
+            return await connection.send(command)
+        except (OSError, ValueError) as error:
+            raise unreachable(error, self.address, self.patience) from error
+
+    async def calls(self, commands: bytes, count: int) -> list[Reply]:
+        connection = await self.connection()
+        # Only the first writes; the others are places for the replies to come.
+        futures = [connection.send(commands), *(connection.send(b"") for _ in range(count - 1))]
+        try:
+            return [await future for future in futures]
+        except (OSError, ValueError) as error:
+            raise unreachable(error, self.address, self.patience) from error
+
+    def close(self) -> None:
+        self._closed = True
+        if self._connection is not None:
+            self._connection.end(ConnectionError("closed here"))
+
+    def __del__(self) -> None:
+        # Whoever was interrupted on the way to closing it is told nothing: the socket is closed all the same.
+        if self._connection is not None:
+            self._connection.end(ConnectionError("forgotten here"))
+
+
+async def scatter(work: Sequence[tuple[Link, bytes, int]]) -> list[list[Reply]]:
+    """What each link answers to its commands, all asked at once."""
+    calls = (link.calls(commands, count) for link, commands, count in work)
+    found = await asyncio.gather(*calls, return_exceptions=True)
+    for each in found:
+        if isinstance(each, BaseException):
+            raise each
+    return [each for each in found if not isinstance(each, BaseException)]

@@ -1,0 +1,93 @@
+"""Listening in a process of threads: one of those who wait reads for all."""
+
+from collections.abc import Callable
+
+from fencepost._runtime import fork
+from fencepost._runtime import threads as runtime
+from fencepost._runtime.clock import LONGEST_NAP, boottime
+from fencepost._runtime.watch import Watch
+from fencepost.engines.redis.address import Address
+from fencepost.engines.redis.resp import ReplyError, pack
+from fencepost.engines.redis.trouble import explain, unreachable
+from fencepost.engines.redis.waiter import Waiter
+from fencepost.engines.redis.wire.threads.connection import Connection, connect
+from fencepost.errors import Unavailable
+
+
+class Ear:
+    """One listening connection for all who wait: whoever comes first reads for all, and rings for the next."""
+
+    def __init__(self, channel: str, deliver: Callable[[bytes], None]) -> None:
+        self.channel = channel
+        self.is_open = False
+        self._deliver = deliver
+        self._connection: Connection | None = None
+        self._watch = Watch()
+        self._opening = runtime.Mutex()
+        self._generation = fork.generation()
+
+    def open(self, address: Address, patience: float) -> None:
+        """Listen from now on: what is published after this returns is heard."""
+        with self._opening:
+            if self.is_open:
+                return
+            connection = connect(address, patience)
+            try:
+                connection.sendall(pack("SUBSCRIBE", self.channel))
+                reply = connection.read()
+            except BaseException as error:
+                connection.close()
+                if isinstance(error, OSError | ValueError):
+                    raise unreachable(error, address, patience) from error
+                raise
+            if isinstance(reply, ReplyError):
+                connection.close()
+                raise explain(reply, address)
+            self._connection = connection
+            self.is_open = True
+
+    def wait(self, waiter: Waiter, until: float) -> None:
+        """Return when the waiter has news, or at `until`. `Unavailable` if nothing can be heard any more."""
+        self._watch.enter(waiter)
+        try:
+            while not waiter.stirred and (left := until - boottime()) > 0:
+                if not self.is_open:
+                    raise Unavailable("the connection on which redis tells of grants was lost")
+                if self._watch.take():
+                    try:
+                        self._read(waiter, until)
+                    finally:
+                        self._watch.hand_back()
+                    continue
+                waiter.bell = runtime.Event()
+                if not waiter.stirred and not self._watch.is_vacant:
+                    waiter.bell.wait(min(left, LONGEST_NAP))
+        finally:
+            self._watch.leave(waiter)
+
+    def close(self) -> None:
+        self.is_open = False
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            if self._generation == fork.generation():
+                connection.wake()
+            connection.close()
+
+    def _read(self, waiter: Waiter, until: float) -> None:
+        connection = self._connection
+        try:
+            while not waiter.stirred and connection is not None and (left := until - boottime()) > 0:
+                connection.patience(min(left, LONGEST_NAP))
+                try:
+                    replies = connection.read_all()
+                except (TimeoutError, BlockingIOError):
+                    continue
+                for reply in replies:
+                    if isinstance(reply, list) and reply[0] == b"message":
+                        self._deliver(reply[2])
+        except BaseException as error:
+            self.close()
+            self._watch.ring_all()
+            if isinstance(error, OSError | ValueError):
+                raise Unavailable("the connection on which redis tells of grants was lost") from error
+            raise

@@ -1,0 +1,127 @@
+"""Blocking connections to one server: a caller takes a free one, or makes one."""
+
+from collections.abc import Sequence
+from time import monotonic
+
+from fencepost.engines.redis.address import Address
+from fencepost.engines.redis.resp import Reply
+from fencepost.engines.redis.trouble import unreachable
+from fencepost.engines.redis.wire.threads.connection import CHUNK, Connection, connect
+from fencepost.errors import Unavailable
+
+MOST_IDLE = 16
+TRUSTED = 1.0
+
+
+class Link:
+    """Connections to one server, as many as callers at a time."""
+
+    def __init__(self, address: Address, patience: float) -> None:
+        self.address = address
+        self.patience = patience
+        self._free: list[Connection] = []
+        self._closed = False
+
+    def take(self) -> Connection:
+        """A connection for one exchange. `give_back` it, or `drop` it if anything went wrong on it."""
+        try:
+            connection = self._free.pop()
+        except IndexError:
+            if self._closed:
+                raise Unavailable(f"the connection to redis at {self.address} was closed here") from None
+            return connect(self.address, self.patience)
+        # One that was idle for long may have been closed meanwhile. To look each time would cost a system call.
+        if monotonic() - connection.used_at > TRUSTED and connection.is_over():
+            self.drop(connection)
+            return self.take()
+        return connection
+
+    def give_back(self, connection: Connection) -> None:
+        # Anything left to read is nobody's reply.
+        if len(self._free) < MOST_IDLE and not self._closed and not connection.waiting:
+            connection.used_at = monotonic()
+            self._free.append(connection)
+        else:
+            connection.close()
+
+    def drop(self, connection: Connection) -> None:
+        connection.close()
+        # Those that are idle are of the same age or older: whatever ended this one has ended them.
+        while self._free:
+            try:
+                self._free.pop().close()
+            except IndexError:
+                break
+
+    def call(self, command: bytes) -> Reply:
+        # Every command of every lock comes along here: `take`, `read` and `give_back`, without their calls.
+        try:
+            connection = self._free.pop()
+        except IndexError:
+            connection = self.take()
+        else:
+            if monotonic() - connection.used_at > TRUSTED:
+                self._free.append(connection)
+                connection = self.take()
+        try:
+            connection.sendall(command)
+            data = connection.recv(CHUNK)
+            # One number that comes alone, as most do, is not worth a parser.
+            alone = data[:1] == b":" and data.find(b"\n") == len(data) - 1
+            reply = int(data[1:]) if alone else connection.read(data)
+        except BaseException as error:
+            self.drop(connection)
+            if isinstance(error, OSError | ValueError):
+                raise unreachable(error, self.address, self.patience) from error
+            raise
+        if self._closed or len(self._free) >= MOST_IDLE or connection.waiting:
+            connection.close()
+        else:
+            connection.used_at = monotonic()
+            self._free.append(connection)
+        return reply
+
+    def calls(self, commands: bytes, count: int) -> list[Reply]:
+        connection = self.take()
+        try:
+            connection.sendall(commands)
+            replies = [connection.read() for _ in range(count)]
+        except BaseException as error:
+            self.drop(connection)
+            if isinstance(error, OSError | ValueError):
+                raise unreachable(error, self.address, self.patience) from error
+            raise
+        self.give_back(connection)
+        return replies
+
+    def close(self) -> None:
+        self._closed = True
+        while self._free:
+            self._free.pop().close()
+
+
+def scatter(work: Sequence[tuple[Link, bytes, int]]) -> list[list[Reply]]:
+    """What each link answers to its commands, all asked at once."""
+    taken: list[tuple[Link, Connection]] = []
+    failure: BaseException | None = None
+    found: list[list[Reply]] = []
+    try:
+        for link, commands, _ in work:
+            connection = link.take()
+            taken.append((link, connection))
+            connection.sendall(commands)
+        for (link, connection), (_, _, count) in zip(list(taken), work, strict=True):
+            found.append([connection.read() for _ in range(count)])
+            taken.remove((link, connection))
+            link.give_back(connection)
+        return found
+    except BaseException as error:
+        failure = error
+        if isinstance(error, OSError | ValueError):
+            link = taken[0][0] if taken else work[0][0]
+            raise unreachable(error, link.address, link.patience) from error
+        raise
+    finally:
+        if failure is not None:
+            for link, connection in taken:
+                link.drop(connection)
