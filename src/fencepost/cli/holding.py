@@ -7,6 +7,7 @@ from fencepost.cli import exit, say
 from fencepost.cli.child import Child, adopt_orphans
 from fencepost.cli.grace import Plan
 from fencepost.cli.inbox import Inbox
+from fencepost.cli.once import begin
 from fencepost.cli.sentinel import Sentinel
 from fencepost.cli.supervision import stop, supervise
 from fencepost.cli.terminal import Terminal
@@ -15,7 +16,8 @@ from fencepost.core import event
 from fencepost.errors import AcquireTimeout, FencepostError, Lost
 
 if TYPE_CHECKING:
-    from fencepost.primitives._sync.lock import Lock
+    from fencepost.core.job import Tick
+    from fencepost.primitives._sync.acquirable import Acquirable
     from fencepost.primitives._sync.session import Session
     from fencepost.session._sync.grant import Grant
 
@@ -29,13 +31,29 @@ class Order(NamedTuple):
     plan: Plan
     timeout: float | None
     skip: bool
+    # What is to be done once: the tick of a schedule, or, to be tried again if it fails, whatever the user calls it.
+    tick: "Tick | None" = None
 
 
-def hold(order: Order, session: "Session", lock: "Lock", inbox: Inbox, child: Child, sentinel: Sentinel) -> int:
+def hold(
+    order: Order,
+    session: "Session",
+    lock: "Acquirable[Grant]",
+    inbox: Inbox,
+    child: Child,
+    sentinel: Sentinel,
+) -> int:
     """Wait for the lock, run the command under it, give it back; the exit code."""
+    run = None
     try:
         with Waiting(session, order.name):
-            grant = lock.acquire(timeout=0.0 if order.skip else order.timeout)
+            if order.tick is None:
+                grant = lock.acquire(timeout=0.0 if order.skip else order.timeout)
+            else:
+                run = begin(order, session, order.tick)
+                if run is None:
+                    return exit.OK
+                grant = run.grant
     except AcquireTimeout as error:
         if order.skip:
             say.note(f"skipped: {error}")
@@ -45,6 +63,8 @@ def hold(order: Order, session: "Session", lock: "Lock", inbox: Inbox, child: Ch
     _listen(session, order.name, inbox)
     try:
         code = _run_child(order, grant, inbox, child, sentinel)
+        if run is not None and grant.held:
+            run.end(error="" if code == exit.OK else f"exit code {code}")
     finally:
         lost = _give_back(grant)
     if lost is not None:

@@ -1,11 +1,15 @@
 """`fencepost run`: hold a name while a command runs."""
 
-import os
-import signal
+from typing import TYPE_CHECKING
 
 import click
 
 from fencepost.cli import exit, option, say
+
+if TYPE_CHECKING:
+    from fencepost.primitives._sync.acquirable import Acquirable
+    from fencepost.primitives._sync.session import Session
+    from fencepost.session._sync.grant import Grant
 
 
 @click.command(
@@ -28,6 +32,12 @@ from fencepost.cli import exit, option, say
 @click.option("--skip-if-held", is_flag=True, help="If somebody else holds it: do nothing, and call that a success.")
 @click.option("--shared", is_flag=True, help="Hold it as a reader: beside other readers, never beside a writer.")
 @click.option(
+    "--once", metavar="ID", help="Do it once and for all: wait for whoever is at it, and skip it if ID was done."
+)
+@click.option("--every", type=option.seconds, help="Again and again, every so many seconds: one node runs each tick.")
+@click.option("--cron", metavar="SCHEDULE", help="The same by a crontab's five fields, in UTC: '0 3 * * *'.")
+@click.option("--tick", type=int, hidden=True)
+@click.option(
     "--grace",
     type=option.seconds,
     help="On loss: time between SIGTERM and SIGKILL. Default: a fifth of the ttl, at most 5 s.",
@@ -43,6 +53,10 @@ def run(
     timeout: float | None,
     skip_if_held: bool,
     shared: bool,
+    once: str | None,
+    every: float | None,
+    cron: str | None,
+    tick: int | None,
     grace: float | None,
     holder: str | None,
     note: str,
@@ -55,34 +69,38 @@ def run(
     \b
     fencepost run nightly --skip-if-held -- ./report.sh
     fencepost run deploy --timeout 60 -- sh -c './deploy.sh "$FENCEPOST_TOKEN"'
+    fencepost run migrate --once v42 -- ./migrate.sh
+    fencepost run report --cron '0 3 * * *' -- ./report.sh
     """
-    from fencepost import connect
-    from fencepost.cli.child import Child
     from fencepost.cli.connection import address
     from fencepost.cli.grace import plan
-    from fencepost.cli.holding import Order, hold
-    from fencepost.cli.inbox import Inbox, Interrupted
-    from fencepost.cli.sentinel import Sentinel
+    from fencepost.cli.holding import Order
+    from fencepost.cli.undertaking import undertake
 
     if skip_if_held and timeout is not None:
         raise click.ClickException("--skip-if-held does not wait: use it or --timeout, not both")
+    if sum(given is not None for given in (once, every, cron)) > 1:
+        raise click.ClickException("--once, --every and --cron exclude each other: choose one")
+    if shared and (once or every or cron):
+        raise click.ClickException("--shared is for readers, and what is done once is not for many: leave one out")
     with exit.usage():
-        order = Order(name, command, address(url), plan(ttl, grace), timeout, skip_if_held)
-    # Both are forks, so they come before the session and its threads.
-    child = Child(command, os.environ)
-    sentinel = Sentinel(child.group)
-    try:
-        with Inbox() as inbox:
-            with exit.usage():
-                session = connect(order.url, ttl=ttl, margin=order.plan.margin, holder=holder)
-                lock = session.rwlock(name, note=note).read() if shared else session.lock(name, note=note)
-            try:
-                return hold(order, session, lock, inbox, child, sentinel)
-            finally:
-                inbox.collect()
-                session.close()
-    except Interrupted as error:
-        say.note(f"stopped waiting for '{name}': {signal.Signals(error.signum).name}")
-        return 128 + error.signum
-    finally:
-        sentinel.dismiss()
+        order = Order(name, command, address(url), plan(ttl, grace), timeout, skip_if_held, once or tick)
+        if every is not None or cron is not None:
+            return _repeat(name, command, every, cron)
+
+    def lock(session: "Session") -> "Acquirable[Grant]":
+        return session.rwlock(name, note=note).read() if shared else session.lock(name, note=note)
+
+    return undertake(order, lock, ttl=ttl, holder=holder)
+
+
+def _repeat(name: str, command: tuple[str, ...], every: float | None, cron: str | None) -> int:
+    from fencepost.cli.repeat import Repetition
+    from fencepost.core import schedule
+
+    chosen = schedule.every(every) if every is not None else schedule.cron(cron or "")
+    context = click.get_current_context()
+    passed_on = ("url", "ttl", "grace", "holder", "note")
+    given = [word for key in passed_on if context.params[key] for word in (f"--{key}", str(context.params[key]))]
+    quiet = ["--quiet"] if say.Voice.quiet else []
+    return Repetition(chosen, [*given, *quiet, "--", name, *command]).run()

@@ -8,7 +8,7 @@ from typing import Self
 
 from fencepost._runtime import aio as runtime
 from fencepost.core.claim import Ask
-from fencepost.core.duration import check_seconds
+from fencepost.core.duration import check_seconds, check_timeout
 from fencepost.core.job import Outcome, Tick, begun, ended, last
 from fencepost.core.schedule import Schedule
 from fencepost.errors import Lost
@@ -112,15 +112,16 @@ class AsyncJob:
         """The last run and how it ended, or that it is going on."""
         return last((await self._record.read()).document)
 
-    async def begin(self, tick: Tick, *, wait: bool = False, again: bool = False) -> AsyncRun | None:
+    async def begin(self, tick: Tick, *, timeout: float | None = 0.0, again: bool = False) -> AsyncRun | None:
         """Run that tick here; None if it was run already, or is being run by somebody else.
 
-        With `wait`, whoever runs it now is waited for: so "once across all nodes" is
-        `begin("migration 7", wait=True, again=True)`.
+        `timeout` is how long to wait for whoever runs it now: 0 not at all, None until it has ended. So "once across
+        all nodes, and nobody goes on before it is done" is `begin("migration 7", timeout=None, again=True)`.
         """
+        check_timeout(timeout)
         taken: list[AsyncGrant] = []
         try:
-            if await obtain(self._presence, (Ask(self.name),), None if wait else 0.0, taken) is not None:
+            if await obtain(self._presence, (Ask(self.name),), timeout, taken) is not None:
                 return None
             grant, label = taken[0], self._presence.label
             document = await self._record.change(

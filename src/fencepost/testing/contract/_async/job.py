@@ -55,10 +55,10 @@ class AsyncJobChapter:
         if not site.traits.cells:
             return
         async with connect_to(site) as first, connect_to(site, label="second") as second:
-            run = await first.job("j").begin("v2", wait=True, again=True)
+            run = await first.job("j").begin("v2", timeout=None, again=True)
             assert run is not None
             async with run:
-                waiting = AsyncAttempt(lambda: second.job("j").begin("v2", wait=True, again=True))
+                waiting = AsyncAttempt(lambda: second.job("j").begin("v2", timeout=None, again=True))
                 await until_waiting(first, "j", 1)
                 assert not waiting.ended.is_set()
             assert await waiting.outcome() is None
@@ -93,7 +93,7 @@ class AsyncJobChapter:
         async with session, connect_to(site, label="second") as second:
             run = await session.job("j").begin(60)
             assert run is not None
-            waiting = AsyncAttempt(lambda: second.job("j").begin(120, wait=True))
+            waiting = AsyncAttempt(lambda: second.job("j").begin(120, timeout=None))
             await until_waiting(second, "j", 1)
             engine.cut()
             following = await waiting.outcome(site.ttl * 4 + 5)

@@ -55,10 +55,10 @@ class JobChapter:
         if not site.traits.cells:
             return
         with connect_to(site) as first, connect_to(site, label="second") as second:
-            run = first.job("j").begin("v2", wait=True, again=True)
+            run = first.job("j").begin("v2", timeout=None, again=True)
             assert run is not None
             with run:
-                waiting = Attempt(lambda: second.job("j").begin("v2", wait=True, again=True))
+                waiting = Attempt(lambda: second.job("j").begin("v2", timeout=None, again=True))
                 until_waiting(first, "j", 1)
                 assert not waiting.ended.is_set()
             assert waiting.outcome() is None
@@ -93,7 +93,7 @@ class JobChapter:
         with session, connect_to(site, label="second") as second:
             run = session.job("j").begin(60)
             assert run is not None
-            waiting = Attempt(lambda: second.job("j").begin(120, wait=True))
+            waiting = Attempt(lambda: second.job("j").begin(120, timeout=None))
             until_waiting(second, "j", 1)
             engine.cut()
             following = waiting.outcome(site.ttl * 4 + 5)

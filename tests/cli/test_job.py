@@ -1,0 +1,76 @@
+"""`fencepost run --once`, `--every` and `--cron`: one node does it for all."""
+
+import signal
+from pathlib import Path
+
+import fencepost
+
+from .program import Program, complains, ends, eventually, says
+
+
+def test_what_was_done_once_is_skipped_by_all_others(program: Program) -> None:
+    done = program("run", "migrate", "--once", "v42", "--holder", "web-1", "--", "echo", "migrating")
+    again = program("run", "migrate", "--once", "v42", "--", "echo", "migrating")
+    other = program("run", "migrate", "--once", "v43", "--", "echo", "migrating")
+    assert (done.returncode, done.stdout) == (0, "migrating\n")
+    assert (again.returncode, again.stdout) == (0, "")
+    assert again.stderr.startswith("fencepost: skipped 'migrate': web-1 did it in ")
+    assert other.stdout == "migrating\n"
+
+
+def test_what_failed_is_done_again_by_the_next(program: Program) -> None:
+    failed = program("run", "migrate", "--once", "v42", "--", "sh", "-c", "exit 3")
+    mended = program("run", "migrate", "--once", "v42", "--", "echo", "migrating")
+    assert (failed.returncode, mended.returncode, mended.stdout) == (3, 0, "migrating\n")
+
+
+def test_others_wait_for_whoever_is_at_it_and_then_skip(program: Program, session: fencepost.Session) -> None:
+    first = program.start("run", "migrate", "--once", "v42", "--", "sh", "-c", "echo up; read line")
+    assert says(first) == "up"
+    second = program.start("run", "migrate", "--once", "v42", "--", "echo", "again")
+    eventually(lambda: session.look("migrate").waiters)
+    impatient = program("run", "migrate", "--once", "v42", "--timeout", "0", "--", "echo", "again")
+    assert (impatient.returncode, impatient.stderr) == (
+        75,
+        "fencepost: 'migrate' not begun in time: somebody else is at it\n",
+    )
+    first.communicate("go on\n")
+    out, _ = second.communicate(timeout=30)
+    assert (first.returncode, second.returncode, out) == (0, 0, "")
+
+
+def test_two_nodes_run_each_tick_once(program: Program, session: fencepost.Session, tmp_path: Path) -> None:
+    runs = tmp_path / "runs"
+    command = ("--", "sh", "-c", f"date +%s >> {runs}")
+    nodes = [program.start("run", "report", "--every", "1", "--holder", label, *command) for label in ("a", "b")]
+    eventually(lambda: runs.exists() and len(runs.read_text().split()) >= 2)
+    for node in nodes:
+        node.send_signal(signal.SIGTERM)
+    assert [ends(node) for node in nodes] == [128 + signal.SIGTERM] * 2
+    last = session.job("report").last()
+    assert last is not None
+    assert last.state == "done"
+    # A tick is a second: were one run twice, there would be more runs than seconds.
+    seconds = [int(line) for line in runs.read_text().split()]
+    assert len(seconds) <= seconds[-1] - seconds[0] + 1
+
+
+def test_a_run_that_fails_is_said_and_the_next_one_comes(program: Program) -> None:
+    node = program.start("run", "report", "--every", "1", "--", "sh", "-c", "echo ran; exit 3")
+    assert says(node) == "ran"
+    assert "ended with exit code 3" in complains(node)
+    assert says(node) == "ran"
+    node.send_signal(signal.SIGINT)
+    assert ends(node) == 128 + signal.SIGINT
+
+
+def test_a_schedule_that_is_wrong_is_refused_at_once(program: Program) -> None:
+    for arguments, complaint in (
+        (("--every", "0.5"), "every whole number of seconds"),
+        (("--cron", "61 * * * *"), "'61' is no minute"),
+        (("--every", "1", "--cron", "* * * * *"), "exclude each other"),
+        (("--shared", "--once", "v1"), "--shared is for readers"),
+    ):
+        done = program("run", "a", *arguments, "--", "true")
+        assert done.returncode == 64
+        assert complaint in done.stderr
