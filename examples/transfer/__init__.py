@@ -1,0 +1,1 @@
+"""Money moved between accounts by many processes at once, in both directions."""
