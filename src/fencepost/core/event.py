@@ -85,3 +85,13 @@ class Evicted(Event):
     token: int
     evicted: str
     by: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AskedToYield(Event):
+    """Somebody politely asks for a lock that is held here."""
+
+    name: str
+    token: int
+    by: str
+    reason: str

@@ -9,10 +9,10 @@ from fencepost.core.permit import check_count
 from fencepost.core.roster import Member, members
 from fencepost.errors import AcquireTimeout, Conflict
 from fencepost.primitives._async.acquirable import give_back
-from fencepost.primitives._async.record import Document
 from fencepost.primitives._async.roster import AsyncRoster
 from fencepost.session._async.grant import AsyncGrant
 from fencepost.session._async.presence import AsyncPresence
+from fencepost.session._async.record import Document
 
 
 class AsyncBarrier:

@@ -10,10 +10,10 @@ from fencepost.core.duration import check_seconds
 from fencepost.core.election import Leader, changes_since, latest, proclaim
 from fencepost.errors import Lost, NotHeld
 from fencepost.primitives._async.acquirable import AsyncAcquirable
-from fencepost.primitives._async.record import AsyncRecord
 from fencepost.session._async.grant import AsyncGrant
 from fencepost.session._async.presence import AsyncPresence
 from fencepost.session._async.pursuit import Denial, obtain
+from fencepost.session._async.record import AsyncRecord
 
 
 class AsyncElection(AsyncAcquirable[AsyncGrant]):

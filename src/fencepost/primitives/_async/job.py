@@ -13,10 +13,10 @@ from fencepost.core.job import Outcome, Tick, begun, ended, last
 from fencepost.core.schedule import Schedule
 from fencepost.errors import Lost
 from fencepost.primitives._async.acquirable import AsyncBlock, give_back
-from fencepost.primitives._async.record import AsyncRecord
 from fencepost.session._async.grant import AsyncGrant
 from fencepost.session._async.presence import AsyncPresence
 from fencepost.session._async.pursuit import obtain
+from fencepost.session._async.record import AsyncRecord
 
 
 class AsyncRun:

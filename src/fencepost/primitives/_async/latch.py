@@ -6,8 +6,8 @@ from fencepost.core.duration import check_timeout
 from fencepost.core.latch import counted_down, counts_from, remaining
 from fencepost.core.permit import check_count
 from fencepost.errors import AcquireTimeout, Conflict
-from fencepost.primitives._async.record import AsyncRecord, Document
 from fencepost.session._async.presence import AsyncPresence
+from fencepost.session._async.record import AsyncRecord, Document
 
 
 class AsyncLatch:

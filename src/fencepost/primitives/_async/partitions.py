@@ -8,11 +8,11 @@ from fencepost.core.roster import Member, entered
 from fencepost.errors import Conflict
 from fencepost.primitives._async.acquirable import AsyncAcquirable
 from fencepost.primitives._async.ownership import AsyncOwnership
-from fencepost.primitives._async.record import Document
 from fencepost.primitives._async.roster import AsyncRoster
 from fencepost.session._async.grant import AsyncGrant
 from fencepost.session._async.presence import AsyncPresence
 from fencepost.session._async.pursuit import Denial
+from fencepost.session._async.record import Document
 
 
 class AsyncPartitions(AsyncAcquirable[AsyncOwnership]):

@@ -5,10 +5,10 @@ import secrets
 
 from fencepost.core.claim import Ask
 from fencepost.core.roster import left, members, neighbour
-from fencepost.primitives._async.record import AsyncRecord
 from fencepost.session._async.grant import AsyncGrant
 from fencepost.session._async.presence import AsyncPresence
 from fencepost.session._async.pursuit import obtain
+from fencepost.session._async.record import AsyncRecord
 
 
 class AsyncRoster:

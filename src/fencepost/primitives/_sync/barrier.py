@@ -9,10 +9,10 @@ from fencepost.core.permit import check_count
 from fencepost.core.roster import Member, members
 from fencepost.errors import AcquireTimeout, Conflict
 from fencepost.primitives._sync.acquirable import give_back
-from fencepost.primitives._sync.record import Document
 from fencepost.primitives._sync.roster import Roster
 from fencepost.session._sync.grant import Grant
 from fencepost.session._sync.presence import Presence
+from fencepost.session._sync.record import Document
 
 
 class Barrier:

@@ -10,10 +10,10 @@ from fencepost.core.duration import check_seconds
 from fencepost.core.election import Leader, changes_since, latest, proclaim
 from fencepost.errors import Lost, NotHeld
 from fencepost.primitives._sync.acquirable import Acquirable
-from fencepost.primitives._sync.record import Record
 from fencepost.session._sync.grant import Grant
 from fencepost.session._sync.presence import Presence
 from fencepost.session._sync.pursuit import Denial, obtain
+from fencepost.session._sync.record import Record
 
 
 class Election(Acquirable[Grant]):

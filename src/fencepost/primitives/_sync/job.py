@@ -13,10 +13,10 @@ from fencepost.core.job import Outcome, Tick, begun, ended, last
 from fencepost.core.schedule import Schedule
 from fencepost.errors import Lost
 from fencepost.primitives._sync.acquirable import Block, give_back
-from fencepost.primitives._sync.record import Record
 from fencepost.session._sync.grant import Grant
 from fencepost.session._sync.presence import Presence
 from fencepost.session._sync.pursuit import obtain
+from fencepost.session._sync.record import Record
 
 
 class Run:

@@ -6,8 +6,8 @@ from fencepost.core.duration import check_timeout
 from fencepost.core.latch import counted_down, counts_from, remaining
 from fencepost.core.permit import check_count
 from fencepost.errors import AcquireTimeout, Conflict
-from fencepost.primitives._sync.record import Record, Document
 from fencepost.session._sync.presence import Presence
+from fencepost.session._sync.record import Record, Document
 
 
 class Latch:

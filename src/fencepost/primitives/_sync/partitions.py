@@ -8,11 +8,11 @@ from fencepost.core.roster import Member, entered
 from fencepost.errors import Conflict
 from fencepost.primitives._sync.acquirable import Acquirable
 from fencepost.primitives._sync.ownership import Ownership
-from fencepost.primitives._sync.record import Document
 from fencepost.primitives._sync.roster import Roster
 from fencepost.session._sync.grant import Grant
 from fencepost.session._sync.presence import Presence
 from fencepost.session._sync.pursuit import Denial
+from fencepost.session._sync.record import Document
 
 
 class Partitions(Acquirable[Ownership]):

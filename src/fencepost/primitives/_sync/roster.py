@@ -5,10 +5,10 @@ import secrets
 
 from fencepost.core.claim import Ask
 from fencepost.core.roster import left, members, neighbour
-from fencepost.primitives._sync.record import Record
 from fencepost.session._sync.grant import Grant
 from fencepost.session._sync.presence import Presence
 from fencepost.session._sync.pursuit import obtain
+from fencepost.session._sync.record import Record
 
 
 class Roster:

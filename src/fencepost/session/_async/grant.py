@@ -27,6 +27,7 @@ class AsyncGrant:
 
     __slots__ = (
         "__weakref__",
+        "_asked",
         "_depth",
         "_end",
         "_interrupts",
@@ -48,6 +49,7 @@ class AsyncGrant:
         # None while held, then why not.
         self._end: str | None = None
         self._lost: runtime.Event | None = None
+        self._asked: runtime.Event | None = None
         self._interrupts: list[runtime.Interrupt] = []
         self._depth = 1
 
@@ -85,6 +87,16 @@ class AsyncGrant:
             if self._end is not None and not self.released:
                 self._lost.set()
         return self._lost
+
+    @property
+    def asked_to_yield(self) -> runtime.Event:
+        """Set when somebody politely asks for the lock (`session.ask_to_yield`). Letting go is up to you.
+
+        It is listened for from the first time that this is looked at.
+        """
+        if self._asked is None:
+            self._asked = self._keeper.courtesy.listen(self)
+        return self._asked
 
     def remaining(self) -> float:
         """Seconds for which the lock is still proven ours: 0.0 when it is not."""

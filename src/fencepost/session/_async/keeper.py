@@ -21,6 +21,7 @@ from fencepost.core.claim import Ask, Claim, Request
 from fencepost.core.holder import Holder
 from fencepost.core.lease import Standing, Terms, standing
 from fencepost.errors import EngineError, SessionClosed
+from fencepost.session._async.courtesy import AsyncCourtesy
 from fencepost.session._async.grant import AsyncGrant
 from fencepost.session._async.settlement import AsyncSettlement
 from fencepost.session.announcer import Announcer
@@ -38,11 +39,13 @@ class AsyncKeeper:
         dice: Callable[[], float],
         announce: Announcer,
         tally: Tally,
+        courtesy: AsyncCourtesy,
     ) -> None:
         self.engine = engine
         self.holder = holder
         self.terms = terms
         self.announce = announce
+        self.courtesy = courtesy
         self.settlement = AsyncSettlement(engine)
         self.lost = runtime.Event()
         self.ends_at = 0.0

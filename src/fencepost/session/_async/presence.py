@@ -16,6 +16,7 @@ from fencepost.core.lease import Terms
 from fencepost.core.name import check_name
 from fencepost.core.traits import Traits
 from fencepost.errors import SessionClosed
+from fencepost.session._async.courtesy import AsyncCourtesy
 from fencepost.session._async.keeper import AsyncKeeper
 from fencepost.session._async.reentrance import AsyncReentrance
 from fencepost.session.announcer import Announcer, Listener
@@ -46,6 +47,7 @@ class AsyncPresence:
         self.announce = Announcer()
         self.tally = Tally()
         self.reentrance = AsyncReentrance()
+        self.courtesy = AsyncCourtesy(self)
         self._keeper: AsyncKeeper | None = None
         self._opening = runtime.Mutex()
         self._closed = False
@@ -92,6 +94,7 @@ class AsyncPresence:
                     dice=self.dice,
                     announce=self.announce,
                     tally=self.tally,
+                    courtesy=self.courtesy,
                 )
                 await keeper.open()
             return keeper
@@ -127,6 +130,11 @@ class AsyncPresence:
                 )
             )
         return taken
+
+    async def ask_to_yield(self, name: str, *, reason: str = "") -> bool:
+        """Ask whoever holds `name` to let go of it; whether anybody does. What it does then is up to the holder."""
+        self.check_open()
+        return await self.courtesy.ask(check_name(name), reason)
 
     async def close(self) -> None:
         """Give back everything this session holds and leave all queues. Closing twice is fine."""

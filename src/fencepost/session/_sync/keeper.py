@@ -21,6 +21,7 @@ from fencepost.core.claim import Ask, Claim, Request
 from fencepost.core.holder import Holder
 from fencepost.core.lease import Standing, Terms, standing
 from fencepost.errors import EngineError, SessionClosed
+from fencepost.session._sync.courtesy import Courtesy
 from fencepost.session._sync.grant import Grant
 from fencepost.session._sync.settlement import Settlement
 from fencepost.session.announcer import Announcer
@@ -38,11 +39,13 @@ class Keeper:
         dice: Callable[[], float],
         announce: Announcer,
         tally: Tally,
+        courtesy: Courtesy,
     ) -> None:
         self.engine = engine
         self.holder = holder
         self.terms = terms
         self.announce = announce
+        self.courtesy = courtesy
         self.settlement = Settlement(engine)
         self.lost = runtime.Event()
         self.ends_at = 0.0

@@ -37,6 +37,7 @@ LAWS = (
     "partition",
     "job",
     "rate",
+    "courtesy",
 )
 FLAVOURS = ("async", "sync")
 

@@ -5,7 +5,7 @@ import pytest
 
 from fencepost.core.claim import Ask
 from fencepost.errors import Unsupported
-from fencepost.primitives._async.record import AsyncRecord, Document
+from fencepost.session._async.record import AsyncRecord, Document
 from fencepost.testing.contract._async.attempt import AsyncAttempt
 from fencepost.testing.contract._async.place import connect_faulty, connect_to
 from fencepost.testing.contract.site import Site

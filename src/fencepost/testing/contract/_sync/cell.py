@@ -5,7 +5,7 @@ import pytest
 
 from fencepost.core.claim import Ask
 from fencepost.errors import Unsupported
-from fencepost.primitives._sync.record import Record, Document
+from fencepost.session._sync.record import Record, Document
 from fencepost.testing.contract._sync.attempt import Attempt
 from fencepost.testing.contract._sync.place import connect_faulty, connect_to
 from fencepost.testing.contract.site import Site

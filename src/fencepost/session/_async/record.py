@@ -4,7 +4,7 @@
 import json
 import secrets
 from collections.abc import Callable
-from typing import Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from fencepost._runtime import aio as runtime
 from fencepost.contract._async.cell import AsyncCellEngine
@@ -12,7 +12,9 @@ from fencepost.contract.answer import Cell
 from fencepost.core.backoff import backoff
 from fencepost.core.deadline import Deadline
 from fencepost.errors import Unavailable, Uncertain, Unsupported
-from fencepost.session._async.presence import AsyncPresence
+
+if TYPE_CHECKING:
+    from fencepost.session._async.presence import AsyncPresence
 
 Document = dict[str, Any]
 # The document after the change; None if there is nothing to change. It may be asked again, of a newer document.
@@ -29,7 +31,7 @@ class Seen(NamedTuple):
 class AsyncRecord:
     """What `change` does has happened exactly once when it returns, however many others change it meanwhile."""
 
-    def __init__(self, presence: AsyncPresence, key: str) -> None:
+    def __init__(self, presence: "AsyncPresence", key: str) -> None:
         if not presence.traits.cells:
             raise Unsupported("this engine keeps no shared values: see its trait 'cells'")
         self._presence = presence

@@ -1,10 +1,10 @@
-# Generated from src/fencepost/primitives/_async/record.py by tools/unasync.py. Do not edit: run `make gen`.
+# Generated from src/fencepost/session/_async/record.py by tools/unasync.py. Do not edit: run `make gen`.
 """A small document that many sessions share and change one step at a time."""
 
 import json
 import secrets
 from collections.abc import Callable
-from typing import Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from fencepost._runtime import threads as runtime
 from fencepost.contract._sync.cell import CellEngine
@@ -12,7 +12,9 @@ from fencepost.contract.answer import Cell
 from fencepost.core.backoff import backoff
 from fencepost.core.deadline import Deadline
 from fencepost.errors import Unavailable, Uncertain, Unsupported
-from fencepost.session._sync.presence import Presence
+
+if TYPE_CHECKING:
+    from fencepost.session._sync.presence import Presence
 
 Document = dict[str, Any]
 # The document after the change; None if there is nothing to change. It may be asked again, of a newer document.
@@ -29,7 +31,7 @@ class Seen(NamedTuple):
 class Record:
     """What `change` does has happened exactly once when it returns, however many others change it meanwhile."""
 
-    def __init__(self, presence: Presence, key: str) -> None:
+    def __init__(self, presence: "Presence", key: str) -> None:
         if not presence.traits.cells:
             raise Unsupported("this engine keeps no shared values: see its trait 'cells'")
         self._presence = presence
