@@ -1,0 +1,372 @@
+# Generated from src/fencepost/engines/etcd/_async/engine.py by tools/unasync.py. Do not edit: run `make gen`.
+"""The engine on etcd.
+
+What holds: the contenders for a name stand in the order in which etcd created their keys, and that revision is the
+token. Revisions only grow, for the cluster as a whole, whatever happens to a minority of it. A waiter is told by a
+watch that is open before it takes its place, and is granted only if its own key was still there when the last one
+before it left.
+
+Limits: etcd counts leases in whole seconds, from the answer of its leader, and looks for ended ones twice a second.
+"""
+
+import math
+import secrets
+from collections.abc import Collection, Iterable, Sequence
+from typing import ClassVar
+
+from fencepost._runtime import threads as runtime
+from fencepost.contract.answer import Busy, Eviction, Gone, Granted, Queued, Renewal, Snapshot, Standing
+from fencepost.core.claim import Claim, Request
+from fencepost.core.holder import Holder
+from fencepost.core.traits import Traits
+from fencepost.core.url import Url
+from fencepost.drivers.etcd import request as ask
+from fencepost.drivers.etcd._sync.client import Client
+from fencepost.drivers.etcd.answer import Outcome
+from fencepost.drivers.etcd.endpoint import TLS_OPTIONS, Endpoints
+from fencepost.drivers.etcd.wire import threads as wire
+from fencepost.engines.etcd import key, queue, step
+from fencepost.engines.etcd.key import Place
+from fencepost.engines.etcd.lease import Entry, Lease
+from fencepost.engines.etcd.record import Contender, eviction_of
+from fencepost.engines.etcd.watchtower import Watchtower
+from fencepost.errors import Unavailable
+
+PAGE = 5_000
+MOST_EVICTIONS = 100
+# An eviction is on record for a week: on a lease of its own, which also tells how old it is.
+AUDIT_SECONDS = 7 * 24 * 3600
+LOST = "the engine no longer has it"
+FORGOTTEN = "etcd has no lease of this holder: it ended, or was revoked"
+WITHDRAWN = "the request was withdrawn"
+Queues = dict[str, list[Contender]]
+
+
+class EtcdEngine:
+    traits: ClassVar[Traits] = Traits(
+        scope="network",
+        fencing="strict",
+        survives="minority",
+        order="arrival",
+        death="lease",
+        ttl_floor=1.0,
+        neighbours=("etcdctl",),
+    )
+
+    def __init__(self, url: Url, *, clock: runtime.Clock, patience: float) -> None:
+        url.check_options("prefix", *(TLS_OPTIONS if url.scheme == "etcds" else ()))
+        self._prefix = url.options.get("prefix", "")
+        self._client = Client(Endpoints(url), patience)
+        self._step = step.Step(self._prefix)
+        self._patience = patience
+        self._now = clock.now
+        self._leases: dict[str, Lease] = {}
+        self._tower = Watchtower(clock.now)
+        self._ear = wire.Ear(self._tower.hear, self._tower.drop_all)
+        # When each contender was first seen here, by name: etcd does not say how long a key has been there.
+        self._seen: dict[str, dict[tuple[bytes, int], float]] = {}
+
+    # Leases
+
+    def lease_open(self, holder: Holder, ttl: float) -> None:
+        lease = Lease(holder)
+        self._client.lease_grant(lease.id, math.ceil(ttl))
+        self._leases[holder.id] = lease
+
+    def lease_renew(self, holder: Holder, ttl: float, claims: Collection[Claim]) -> Renewal:
+        lease = self._leases.get(holder.id)
+        if lease is None:
+            return Renewal(alive=False)
+        seconds, keys = self._client.lease_keep_alive(lease.id, listed=bool(claims))
+        if seconds <= 0:
+            self._forget(lease, FORGOTTEN)
+            return Renewal(alive=False)
+        self._tidy()
+        there = set(keys)
+        missing = [claim for claim in claims if self._own(claim) not in there]
+        return Renewal(True, tuple([each for claim in missing for each in self._inquire(claim)]))
+
+    def _inquire(self, claim: Claim) -> list[tuple[int, str, str]]:
+        """Whether a claim is gone that was not in the list, which may be a moment older than the claim; and why."""
+        found = self._commit(self._step.inquire(self._own(claim), claim.name, claim.token or 0))
+        if found.succeeded:
+            return []
+        records = found.parts[0].pairs
+        reason = f"evicted by {eviction_of(records[0].value).by}" if records else LOST
+        return [(claim.serial, claim.name, reason)]
+
+    def lease_close(self, holder: Holder) -> None:
+        lease = self._leases.get(holder.id) or Lease(holder)
+        self._forget(lease, "the lease was closed")
+        self._client.lease_revoke(lease.id)
+
+    # Claims
+
+    def claim(self, request: Request, *, wait: bool) -> Granted | Queued | Busy | Gone:
+        lease = self._leases.get(request.holder.id)
+        if lease is None:
+            return Gone(FORGOTTEN)
+        entry = lease.entries.get(request.serial)
+        if entry is None:
+            places = [Place(self._prefix, each.name) for each in request.asks]
+            entry = lease.entries[request.serial] = Entry(request, places, lease.id, self._now())
+        elif entry.created:
+            return self._check(lease, entry, wait)
+        return self._ask(lease, entry, wait)
+
+    def _ask(self, lease: Lease, entry: Entry, wait: bool) -> Granted | Queued | Busy | Gone:
+        entry.doubts += 1
+        outcome = self._client.commit(self._step.claim(lease, entry, wait=wait))
+        entry.doubts -= 1
+        if outcome is None:
+            self._forget(lease, FORGOTTEN)
+            return Gone(FORGOTTEN)
+        if outcome.succeeded:
+            # The revision of the put: it made the key, so it is the key's create revision.
+            return self._grant(entry, outcome.parts[0])
+        queues = step.queues_of(outcome, entry.places)
+        return self._judge(lease, entry, queues, outcome.revision, wait)
+
+    def _check(self, lease: Lease, entry: Entry, wait: bool) -> Granted | Queued | Busy | Gone:
+        """How a request stands that had its place: asked again, or told that something has changed."""
+        queues, revision = self._read(entry.places)
+        if any(self._is_own(entry, each) for each in queues[entry.places[0].name]):
+            return self._judge(lease, entry, queues, revision, wait)
+        entry.created = 0
+        entry.tokens = None
+        return self._ask(lease, entry, wait)
+
+    def _judge(
+        self, lease: Lease, entry: Entry, queues: Queues, revision: int, wait: bool
+    ) -> Granted | Queued | Busy | Gone:
+        own = [each for place in entry.places for each in queues[place.name] if self._is_own(entry, each)]
+        if own and len(own) < len(entry.places):
+            # Part of it was evicted before its holder heard of the grant. All or none: start again.
+            self._remove(lease, entry)
+            entry.created = 0
+            return self._ask(lease, entry, wait)
+        if queue.unknown(queues):
+            queues, revision = self._read(entry.places)
+        who = (entry.request.holder.id, entry.request.serial)
+        if own:
+            entry.created = own[0].created
+            if who in queue.granted(queues):
+                return self._grant(entry, entry.created)
+        elif wait:
+            return Gone(WITHDRAWN)
+        names = [place.name for place in entry.places]
+        seen = queue.in_the_way(queues, names, who)
+        if not wait:
+            if not own and self._would_be_granted(lease, entry, queues):
+                return self._ask_beside(lease, entry)
+            if own:
+                self._remove(lease, entry)
+            lease.entries.pop(entry.request.serial, None)
+            return Busy(seen)
+        if not self._tower.station(entry, queues, revision):
+            self._watch(queues)
+            return self._check(lease, entry, wait)
+        return Queued(entry.request, seen, entry)
+
+    def _grant(self, entry: Entry, revision: int) -> Granted:
+        self._tower.leave(entry)
+        entry.created = revision
+        entry.tokens = (revision,) * len(entry.places)
+        return Granted(entry.tokens)
+
+    def _would_be_granted(self, lease: Lease, entry: Entry, queues: Queues) -> bool:
+        """Whether there is room beside those who hold, as there is for readers."""
+        holder, serial, asks = entry.request
+        names = tuple(each.name for each in asks)
+        with_us = dict(queues)
+        for own, each in zip(entry.keys, asks, strict=True):
+            ours = Contender(own, 1 << 63, lease.id, holder, serial, each, names)
+            with_us[each.name] = [*queues[each.name], ours]
+        return (holder.id, serial) in queue.granted(with_us)
+
+    def _ask_beside(self, lease: Lease, entry: Entry) -> Granted | Queued | Busy | Gone:
+        """Take a place that will be granted at once, and give it back if somebody was quicker."""
+        entry.doubts += 1
+        outcome = self._client.commit(self._step.claim(lease, entry, wait=True))
+        entry.doubts -= 1
+        if outcome is None:
+            self._forget(lease, FORGOTTEN)
+            return Gone(FORGOTTEN)
+        if outcome.succeeded:
+            return self._grant(entry, outcome.parts[0])
+        queues = step.queues_of(outcome, entry.places)
+        if not any(self._is_own(entry, each) for each in queues[entry.places[0].name]):
+            return Gone(WITHDRAWN)
+        return self._judge(lease, entry, queues, outcome.revision, wait=False)
+
+    def wait(self, queued: Queued, timeout: float) -> Granted | Queued | Gone:
+        entry: Entry = queued.place
+        until = self._now() + timeout
+        while True:
+            if entry.over is None:
+                self._ear.wait(entry.waiter, until)
+            if entry.over is not None:
+                return Gone(entry.over)
+            if self._tower.has_won(entry):
+                return self._grant(entry, entry.created)
+            # Something else has changed, or time is over: how it stands is read, not guessed.
+            answer = self.claim(queued.request, wait=True)
+            if not isinstance(answer, Queued):
+                return Gone(WITHDRAWN) if isinstance(answer, Busy) else answer
+            if self._now() >= until:
+                return answer
+
+    def withdraw(self, request: Request) -> None:
+        lease = self._leases.get(request.holder.id) or Lease(request.holder)
+        entry = lease.entries.pop(request.serial, None)
+        if entry is None:
+            places = [Place(self._prefix, each.name) for each in request.asks]
+            entry = Entry(request, places, lease.id, 0.0)
+        self._remove(lease, entry)
+
+    def _remove(self, lease: Lease, entry: Entry) -> None:
+        self._tower.leave(entry)
+        self._client.commit(self._step.withdraw(lease, entry))
+
+    def release(self, claim: Claim) -> bool:
+        lease = self._leases.get(claim.holder.id)
+        entry = None if lease is None else lease.entries.get(claim.serial)
+        step = self._step.release(self._own(claim), claim.token or 0, lease, entry)
+        outcome = self._client.commit(step)
+        if lease is not None and entry is not None and len(entry.places) == 1:
+            lease.entries.pop(claim.serial, None)
+        return outcome is not None and outcome.succeeded
+
+    # What operators see and do
+
+    def look(self, name: str) -> Snapshot:
+        queues, _ = self._read([Place(self._prefix, name)])
+        line = queues[name]
+        holders = queue.granted(queues)
+        records = self._client.read(
+            ask.select(
+                *_range(key.evictions(self._prefix, name)), by_creation=True, latest=True, limit=MOST_EVICTIONS
+            )
+        )
+        leases = list(dict.fromkeys([*(each.lease for each in line), *(pair.lease for pair in records.pairs)]))
+        known = dict(zip(leases, self._client.leases(leases), strict=True))
+        since = self._since(name, line)
+        standings = []
+        for each in line:
+            left = known[each.lease]
+            # Whole seconds, rounded down: what is told is the most that may be left.
+            remaining = float(max(0, min(left.granted, left.seconds + 1)))
+            stood = max(since[each.key, each.created], left.granted - left.seconds - 1.0)
+            standings.append((each.request in holders, Standing(each.claim(granted=each.request in holders), stood, remaining)))
+        evictions = []
+        for pair in records.pairs:
+            about = eviction_of(pair.value)
+            token = int(pair.key.rpartition(b"\0")[2])
+            age = max(0, known[pair.lease].granted - known[pair.lease].seconds)
+            evictions.append(Eviction(name, token, about.evicted, about.by, float(age)))
+        return Snapshot(
+            name,
+            holders=tuple(standing for holds, standing in standings if holds),
+            waiters=tuple(standing for holds, standing in standings if not holds),
+            evictions=tuple(evictions),
+        )
+
+    def names(self, prefix: str) -> Sequence[str]:
+        start, end = _range((self._prefix + prefix).encode())
+        found = set()
+        while True:
+            page = self._client.read(ask.select(start, end, keys_only=True, limit=PAGE))
+            found.update(name for pair in page.pairs if (name := key.name_of(pair, self._prefix)) is not None)
+            if not page.more:
+                return sorted(name for name in found if name.startswith(prefix))
+            start = page.pairs[-1].key + b"\0"
+
+    def evict(self, name: str, by: str) -> tuple[Claim, ...]:
+        queues, _ = self._read([Place(self._prefix, name)])
+        holders = queue.granted(queues)
+        taken = [(each.key, each.claim(granted=True)) for each in queues[name] if each.request in holders]
+        if not taken:
+            return ()
+        audit = secrets.randbits(62) + 1
+        self._client.lease_grant(audit, AUDIT_SECONDS)
+        outcome = self._commit(self._step.evict(taken, by, audit))
+        return tuple(claim for (_, claim), part in zip(taken, outcome.parts, strict=True) if part.succeeded)
+
+    def close(self) -> None:
+        for lease in list(self._leases.values()):
+            self._forget(lease, "the session was closed")
+        self._ear.close()
+        self._client.close()
+
+    # Inside
+
+    def _read(self, places: Sequence[Place]) -> tuple[Queues, int]:
+        """The queues of these names at one revision, and of all names that decide who holds them."""
+        places = list(places)
+        while True:
+            outcome = self._commit(step.read_queues(places))
+            queues = step.queues_of(outcome, places)
+            further = queue.unknown(queues)
+            if not further:
+                return queues, outcome.revision
+            places += [Place(self._prefix, name) for name in sorted(further)]
+
+    def _watch(self, names: Iterable[str]) -> None:
+        """Hear of the queues of these names from now on."""
+        for name in names:
+            view, waiter, new = self._tower.open(Place(self._prefix, name))
+            try:
+                if new:
+                    self._ear.say(ask.watch(view.number, view.place.start, view.place.end), self._client.link)
+                self._ear.wait(waiter, self._now() + self._patience)
+            finally:
+                if not view.is_live:
+                    self._tower.drop(view)
+            if not view.is_live:
+                raise Unavailable(f"etcd at {self._client.link.endpoints} did not confirm a watch")
+
+    def _tidy(self) -> None:
+        """End the watches that nobody needs any more."""
+        for view in self._tower.idle():
+            if self._tower.is_empty:
+                self._ear.close()
+            elif self._ear.is_open:
+                self._ear.say(ask.unwatch(view.number), self._client.link)
+
+    def _commit(self, transaction: bytes) -> Outcome:
+        outcome = self._client.commit(transaction)
+        if outcome is None:
+            raise Unavailable("etcd lost a lease while it was being used")
+        return outcome
+
+    def _own(self, claim: Claim) -> bytes:
+        return Place(self._prefix, claim.name).key(key.lease_of(claim.holder), claim.serial)
+
+    def _is_own(self, entry: Entry, contender: Contender) -> bool:
+        return contender.key in entry.keys
+
+    def _since(self, name: str, line: list[Contender]) -> dict[tuple[bytes, int], float]:
+        """For how long each has stood, as far as was seen from here."""
+        now = self._now()
+        if len(self._seen) >= PAGE:
+            self._seen.clear()
+        before = self._seen.get(name, {})
+        seen = self._seen[name] = {(each.key, each.created): now for each in line} | {
+            place: at for place, at in before.items() if any(place == (each.key, each.created) for each in line)
+        }
+        return {place: now - at for place, at in seen.items()}
+
+    def _forget(self, lease: Lease, reason: str) -> None:
+        self._leases.pop(lease.holder.id, None)
+        for entry in list(lease.entries.values()):
+            entry.over = reason
+            entry.waiter.stir()
+            self._tower.leave(entry)
+
+
+def _range(prefix: bytes) -> tuple[bytes, bytes]:
+    """All keys that start with `prefix`; for an empty one, all there are."""
+    return prefix or b"\0", ask.prefix_end(prefix)
+
+
+Engine = EtcdEngine

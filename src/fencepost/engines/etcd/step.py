@@ -1,0 +1,82 @@
+"""The transactions of the engine: each is one step that nobody comes between."""
+
+from collections.abc import Iterable, Sequence
+
+from fencepost.core.claim import Claim
+from fencepost.drivers.etcd import request as ask
+from fencepost.drivers.etcd.answer import Found, Outcome
+from fencepost.engines.etcd import key
+from fencepost.engines.etcd.key import Place
+from fencepost.engines.etcd.lease import Entry, Lease
+from fencepost.engines.etcd.record import Contender, contender_of, eviction_value, value_of
+
+
+class Step:
+    """What to send, for the locks under one prefix."""
+
+    def __init__(self, prefix: str) -> None:
+        self._prefix = prefix
+
+    def claim(self, lease: Lease, entry: Entry, *, wait: bool) -> bytes:
+        """Take what nobody contends for. Else read who does, and with `wait` take a place, unless there is one.
+
+        Not if the request was withdrawn meanwhile: then this is a message that arrives late.
+        """
+        request, places = entry.request, entry.places
+        not_withdrawn = ask.created_at(key.withdrawn(self._prefix, lease.id, request), 0)
+        puts = [
+            ask.put(own, value_of(request, each), lease.id)
+            for own, each in zip(entry.keys, request.asks, strict=True)
+        ]
+        free = [ask.created_at(place.start, 0, place.end) for place in places]
+        reads = [read_queue(place) for place in places]
+        if wait:
+            absent = [ask.created_at(own, 0) for own in entry.keys]
+            reads.insert(0, ask.nested(ask.transaction([not_withdrawn, *absent], puts)))
+        return ask.transaction([not_withdrawn, *free], puts, reads)
+
+    def withdraw(self, lease: Lease, entry: Entry) -> bytes:
+        return ask.transaction([], [*map(ask.delete, entry.keys), *self._mark(lease, entry)])
+
+    def release(self, own: bytes, token: int, lease: Lease | None, entry: Entry | None) -> bytes:
+        mark = self._mark(lease, entry)
+        return ask.transaction([ask.created_at(own, token)], [ask.delete(own), *mark], mark)
+
+    def _mark(self, lease: Lease | None, entry: Entry | None) -> list[bytes]:
+        """Where a claim was sent and never answered it may still arrive: the mark keeps it out, as long as the lease."""
+        if lease is None or entry is None or not entry.doubts:
+            return []
+        return [ask.put(key.withdrawn(self._prefix, lease.id, entry.request), b"", lease.id)]
+
+    def evict(self, holders: Iterable[tuple[bytes, Claim]], by: str, audit: int) -> bytes:
+        """Delete each key if it is still the one that was seen, and note it on the lease `audit`."""
+        return ask.transaction([], [ask.nested(self._eviction(own, claim, by, audit)) for own, claim in holders])
+
+    def _eviction(self, own: bytes, claim: Claim, by: str, audit: int) -> bytes:
+        token = claim.token or 0
+        record = ask.put(
+            key.eviction(self._prefix, claim.name, token), eviction_value(claim.holder.label, by), audit
+        )
+        return ask.transaction([ask.created_at(own, token)], [ask.delete(own), record])
+
+    def inquire(self, own: bytes, name: str, token: int) -> bytes:
+        """Whether a claim is there still, and if not whether somebody evicted it."""
+        record = key.eviction(self._prefix, name, token)
+        return ask.transaction([ask.created_at(own, token)], [], [ask.read(ask.select(record))])
+
+
+def read_queue(place: Place) -> bytes:
+    return ask.read(ask.select(place.start, place.end, by_creation=True))
+
+
+def read_queues(places: Sequence[Place]) -> bytes:
+    return ask.transaction([], [read_queue(place) for place in places])
+
+
+def queues_of(outcome: Outcome, places: Sequence[Place]) -> dict[str, list[Contender]]:
+    """The queues that a transaction has read, which stand last in it."""
+    found: list[Found] = outcome.parts[-len(places) :]
+    return {
+        place.name: [contender_of(pair, place.name) for pair in part.pairs if place.is_contender(pair)]
+        for place, part in zip(places, found, strict=True)
+    }
