@@ -53,8 +53,8 @@ def select(
     keys_only: bool = False,
     limit: int = 0,
 ) -> bytes:
-    """What to read, as `KV_RANGE` takes it: by creation, oldest first, or `latest` first."""
-    order = (DESCENDING if latest else ASCENDING) + BY_CREATION if by_creation else b""
+    """What to read, as `KV_RANGE` takes it: in the order of creation, or the `latest` first."""
+    order = DESCENDING + BY_CREATION if latest else ASCENDING + BY_CREATION if by_creation else b""
     return text(1, key) + text(2, end) + number(3, limit) + order + number(8, keys_only)
 
 

@@ -28,7 +28,8 @@ def granted(queues: Queues, until: int | None = None) -> set[Requested]:
         # One that has given back or lost a part of what it asked for was granted all of it before.
         partly = any(name in queues and name not in parts for name in next(iter(parts.values())).names)
         if partly or (
-            waited_for.isdisjoint(parts) and all(admits(holding.get(name, ()), each.ask) for name, each in parts.items())
+            waited_for.isdisjoint(parts)
+            and all(admits(holding.get(name, ()), each.ask) for name, each in parts.items())
         ):
             found.add(request)
             for name, each in parts.items():
@@ -46,7 +47,7 @@ def unknown(queues: Queues) -> set[str]:
 def in_the_way(queues: Queues, names: Sequence[str], request: Requested) -> tuple[Claim, ...]:
     """Who holds the names, or stands before the request."""
     holders = granted(queues)
-    found = []
+    found: list[Claim] = []
     for name in names:
         queue = queues.get(name, ())
         holding = [each.claim(granted=True) for each in queue if each.request in holders]

@@ -25,8 +25,7 @@ class Step:
         request, places = entry.request, entry.places
         not_withdrawn = ask.created_at(key.withdrawn(self._prefix, lease.id, request), 0)
         puts = [
-            ask.put(own, value_of(request, each), lease.id)
-            for own, each in zip(entry.keys, request.asks, strict=True)
+            ask.put(own, value_of(request, each), lease.id) for own, each in zip(entry.keys, request.asks, strict=True)
         ]
         free = [ask.created_at(place.start, 0, place.end) for place in places]
         reads = [read_queue(place) for place in places]
@@ -43,7 +42,7 @@ class Step:
         return ask.transaction([ask.created_at(own, token)], [ask.delete(own), *mark], mark)
 
     def _mark(self, lease: Lease | None, entry: Entry | None) -> list[bytes]:
-        """Where a claim was sent and never answered it may still arrive: the mark keeps it out, as long as the lease."""
+        """A claim that was never answered may still arrive: the mark keeps it out for as long as its lease lives."""
         if lease is None or entry is None or not entry.doubts:
             return []
         return [ask.put(key.withdrawn(self._prefix, lease.id, entry.request), b"", lease.id)]
@@ -54,9 +53,7 @@ class Step:
 
     def _eviction(self, own: bytes, claim: Claim, by: str, audit: int) -> bytes:
         token = claim.token or 0
-        record = ask.put(
-            key.eviction(self._prefix, claim.name, token), eviction_value(claim.holder.label, by), audit
-        )
+        record = ask.put(key.eviction(self._prefix, claim.name, token), eviction_value(claim.holder.label, by), audit)
         return ask.transaction([ask.created_at(own, token)], [ask.delete(own), record])
 
     def inquire(self, own: bytes, name: str, token: int) -> bytes:

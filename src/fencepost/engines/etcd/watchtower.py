@@ -122,9 +122,7 @@ class Watchtower:
             return (
                 entry.created > 0
                 and all(self.is_live(name) for name in names)
-                and all(
-                    self._by_name[name].has(own) for name, own in zip(names, entry.keys, strict=True)
-                )
+                and all(self._by_name[name].has(own) for name, own in zip(names, entry.keys, strict=True))
                 and self._has_won(entry)
             )
 

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from fencepost._runtime import aio as runtime
 from fencepost._runtime.clock import LONGEST_NAP, boottime
@@ -144,7 +145,8 @@ class Connection(asyncio.Protocol):
             self._timer.cancel()
         if self._transport is not None and not self._loop.is_closed():
             self._transport.abort()
-        for future in [self._greeted, *(future for future, _ in self._pending.values())]:
+        futures: list[asyncio.Future[Any]] = [self._greeted, *(future for future, _ in self._pending.values())]
+        for future in futures:
             if not future.done() and not self._loop.is_closed():
                 future.set_exception(error)
                 # Whoever was cancelled meanwhile will not look.

@@ -15,7 +15,7 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import ClassVar
 
 from fencepost._runtime import aio as runtime
-from fencepost.contract.answer import Busy, Eviction, Gone, Granted, Queued, Renewal, Snapshot, Standing
+from fencepost.contract.answer import Busy, Gone, Granted, Queued, Renewal, Snapshot
 from fencepost.core.claim import Claim, Request
 from fencepost.core.holder import Holder
 from fencepost.core.traits import Traits
@@ -29,6 +29,7 @@ from fencepost.engines.etcd import key, queue, step
 from fencepost.engines.etcd.key import Place
 from fencepost.engines.etcd.lease import Entry, Lease
 from fencepost.engines.etcd.record import Contender, eviction_of
+from fencepost.engines.etcd.sight import Sight
 from fencepost.engines.etcd.watchtower import Watchtower
 from fencepost.errors import Unavailable
 
@@ -63,8 +64,7 @@ class AsyncEtcdEngine:
         self._leases: dict[str, Lease] = {}
         self._tower = Watchtower(clock.now)
         self._ear = wire.Ear(self._tower.hear, self._tower.drop_all)
-        # When each contender was first seen here, by name: etcd does not say how long a key has been there.
-        self._seen: dict[str, dict[tuple[bytes, int], float]] = {}
+        self._sight = Sight(clock.now)
 
     # Leases
 
@@ -241,39 +241,15 @@ class AsyncEtcdEngine:
 
     async def look(self, name: str) -> Snapshot:
         queues, _ = await self._read([Place(self._prefix, name)])
-        line = queues[name]
-        holders = queue.granted(queues)
-        records = await self._client.read(
-            ask.select(
-                *_range(key.evictions(self._prefix, name)), by_creation=True, latest=True, limit=MOST_EVICTIONS
-            )
-        )
-        leases = list(dict.fromkeys([*(each.lease for each in line), *(pair.lease for pair in records.pairs)]))
+        selected = ask.select(*_range(key.evictions(self._prefix, name)), latest=True, limit=MOST_EVICTIONS)
+        records = (await self._client.read(selected)).pairs
+        leases = list(dict.fromkeys([*(each.lease for each in queues[name]), *(pair.lease for pair in records)]))
         known = dict(zip(leases, await self._client.leases(leases), strict=True))
-        since = self._since(name, line)
-        standings = []
-        for each in line:
-            left = known[each.lease]
-            # Whole seconds, rounded down: what is told is the most that may be left.
-            remaining = float(max(0, min(left.granted, left.seconds + 1)))
-            stood = max(since[each.key, each.created], left.granted - left.seconds - 1.0)
-            standings.append((each.request in holders, Standing(each.claim(granted=each.request in holders), stood, remaining)))
-        evictions = []
-        for pair in records.pairs:
-            about = eviction_of(pair.value)
-            token = int(pair.key.rpartition(b"\0")[2])
-            age = max(0, known[pair.lease].granted - known[pair.lease].seconds)
-            evictions.append(Eviction(name, token, about.evicted, about.by, float(age)))
-        return Snapshot(
-            name,
-            holders=tuple(standing for holds, standing in standings if holds),
-            waiters=tuple(standing for holds, standing in standings if not holds),
-            evictions=tuple(evictions),
-        )
+        return self._sight.snapshot(name, queues, records, known)
 
     async def names(self, prefix: str) -> Sequence[str]:
         start, end = _range((self._prefix + prefix).encode())
-        found = set()
+        found: set[str] = set()
         while True:
             page = await self._client.read(ask.select(start, end, keys_only=True, limit=PAGE))
             found.update(name for pair in page.pairs if (name := key.name_of(pair, self._prefix)) is not None)
@@ -344,17 +320,6 @@ class AsyncEtcdEngine:
 
     def _is_own(self, entry: Entry, contender: Contender) -> bool:
         return contender.key in entry.keys
-
-    def _since(self, name: str, line: list[Contender]) -> dict[tuple[bytes, int], float]:
-        """For how long each has stood, as far as was seen from here."""
-        now = self._now()
-        if len(self._seen) >= PAGE:
-            self._seen.clear()
-        before = self._seen.get(name, {})
-        seen = self._seen[name] = {(each.key, each.created): now for each in line} | {
-            place: at for place, at in before.items() if any(place == (each.key, each.created) for each in line)
-        }
-        return {place: now - at for place, at in seen.items()}
 
     def _forget(self, lease: Lease, reason: str) -> None:
         self._leases.pop(lease.holder.id, None)
