@@ -1,8 +1,12 @@
 """What etcd answers, read from the bytes of its messages."""
 
+import re
 from typing import Any, NamedTuple
 
-from fencepost.drivers.etcd.protobuf import fields
+from fencepost.drivers.etcd.protobuf import fields, read_varint
+
+_NUMBER = rb"[\x80-\xff]*[\x00-\x7f]"
+HEADER = re.compile(rb"(?:\x08%b)?(?:\x10%b)?(?:\x18(%b))?" % (_NUMBER, _NUMBER, _NUMBER), re.DOTALL)
 
 
 class KeyValue(NamedTuple):
@@ -21,15 +25,20 @@ class Found(NamedTuple):
     more: bool = False
 
 
-class Outcome(NamedTuple):
-    """Of a transaction: whether its conditions held, and what each of its parts gave, in order.
+class Outcome:
+    """Of a transaction: whether its conditions held, and the revision of the store after it: its own, if it wrote."""
 
-    A part is what was read (`Found`), the revision of a put or the count of a deletion, or an `Outcome` again.
-    """
+    __slots__ = ("_raw", "revision", "succeeded")
 
-    revision: int
-    succeeded: bool
-    parts: list[Any]
+    def __init__(self, revision: int, succeeded: bool, raw: list[bytes]) -> None:
+        self.revision = revision
+        self.succeeded = succeeded
+        self._raw = raw
+
+    @property
+    def parts(self) -> list[Any]:
+        """What each of its parts gave, in order: `Found`, the count of a deletion, or an `Outcome` again."""
+        return [_part(each) for each in self._raw]
 
 
 class Lease(NamedTuple):
@@ -70,11 +79,10 @@ def pair(data: bytes) -> KeyValue:
     return KeyValue(get(1, b""), get(2, 0), get(3, 0), get(5, b""), get(6, 0))
 
 
-def _revision(header: Any) -> int:
-    for field, value in fields(header):
-        if field == 3:
-            return value  # type: ignore[return-value]
-    return 0
+def _revision(header: bytes) -> int:
+    """Every answer begins with cluster, member and revision; only the last is wanted, and often."""
+    match = HEADER.match(header)
+    return 0 if match is None or match[1] is None else read_varint(match[1], 0)[0]
 
 
 def found(data: bytes) -> Found:
@@ -95,7 +103,7 @@ def outcome(data: bytes) -> Outcome:
     value: Any
     for field, value in fields(data):
         if field == 3:
-            parts.append(_part(value))
+            parts.append(value)
         elif field == 2:
             succeeded = bool(value)
         elif field == 1:
@@ -111,7 +119,7 @@ def _part(data: bytes) -> Any:
         if kind == 4:
             return outcome(inner)
         about: dict[int, Any] = dict(fields(inner))
-        return _revision(about.get(1, b"")) if kind == 2 else about.get(2, 0)
+        return about.get(2, 0)
     return None
 
 

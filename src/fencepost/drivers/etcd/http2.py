@@ -12,6 +12,10 @@ OUR_WINDOW = 1 << 20
 # Header table of size 0, no server push, and room for answers.
 OUR_SETTINGS = b"\x00\x01\x00\x00\x00\x00" + b"\x00\x02\x00\x00\x00\x00" + b"\x00\x04" + OUR_WINDOW.to_bytes(4)
 LARGEST_MESSAGE = 64 << 20
+# With this ping gRPC's servers measure the link, again as soon as it is answered. Answered at once, every call would
+# cost one more packet each way; so it is answered along with one call in so many.
+MEASURING_PING = bytes([2, 4, 16, 16, 9, 14, 7, 7])
+MEASURED_EVERY = 1_000
 
 
 def frame(kind: int, flags: int, stream: int, payload: bytes = b"") -> bytes:
@@ -94,6 +98,7 @@ class Conversation:
         self._block: tuple[int, int, bytes] | None = None
         self._outbox: deque[tuple[Stream, bytes, int]] = deque()
         self._reply: list[bytes] = []
+        self._measured = b""
         self._trailers: dict[bytes, dict[bytes, bytes]] = {}
 
     def call(self, method: Method, body: bytes, *, last: bool = True) -> tuple[Stream, bytes]:
@@ -110,6 +115,9 @@ class Conversation:
             mark = number.to_bytes(4)
             flag = END_STREAM if last else 0
             pieces = (method.start, mark, method.block, size.to_bytes(3), b"\x00%c" % flag, mark, _prefix(body), body)
+            if self._measured and number // 2 % MEASURED_EVERY == 0:
+                answer, self._measured = self._measured, b""
+                return stream, answer + b"".join(pieces)
             return stream, b"".join(pieces)
         self._outbox.append((stream, method.start + number.to_bytes(4) + method.block, -1))
         self._outbox.append((stream, _prefix(body) + body, END_STREAM if last else 0))
@@ -215,7 +223,10 @@ class Conversation:
                 self._set(int.from_bytes(payload[place : place + 2]), int.from_bytes(payload[place + 2 : place + 6]))
             self._reply.append(frame(SETTINGS, ACK, 0))
         elif kind == PING and not flags & ACK:
-            self._reply.append(frame(PING, ACK, 0, payload))
+            if payload == MEASURING_PING:
+                self._measured = frame(PING, ACK, 0, payload)
+            else:
+                self._reply.append(frame(PING, ACK, 0, payload))
         elif kind == WINDOW_UPDATE:
             grown = int.from_bytes(payload[:4]) & 0x7FFFFFFF
             if number == 0:

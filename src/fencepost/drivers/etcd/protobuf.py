@@ -40,13 +40,13 @@ def fields(data: bytes) -> "Iterator[tuple[int, int | bytes]]":
             tag = data[place]
             place += 1
             if tag > 127:
-                tag, place = _varint(data, place - 1)
+                tag, place = read_varint(data, place - 1)
             kind = tag & 7
             if kind == BYTES:
                 size = data[place]
                 place += 1
                 if size > 127:
-                    size, place = _varint(data, place - 1)
+                    size, place = read_varint(data, place - 1)
                 if place + size > end:
                     raise ValueError("a message ends in the middle of a field")
                 yield tag >> 3, data[place : place + size]
@@ -55,7 +55,7 @@ def fields(data: bytes) -> "Iterator[tuple[int, int | bytes]]":
                 value = data[place]
                 place += 1
                 if value > 127:
-                    value, place = _varint(data, place - 1)
+                    value, place = read_varint(data, place - 1)
                 yield tag >> 3, value - (1 << 64) if value >> 63 else value
             elif kind in (FIXED64, FIXED32):
                 place += 8 if kind == FIXED64 else 4
@@ -65,7 +65,7 @@ def fields(data: bytes) -> "Iterator[tuple[int, int | bytes]]":
         raise ValueError("a message ends in the middle of a field") from None
 
 
-def _varint(data: bytes, place: int) -> tuple[int, int]:
+def read_varint(data: bytes, place: int) -> tuple[int, int]:
     value = shift = 0
     while True:
         byte = data[place]

@@ -1,20 +1,20 @@
 """Which keys a lock has: those of etcd's own concurrency package, so that its clients and ours exclude each other.
 
 Contenders for a name are the keys `name/lease`, the lease in hex, ordered by the revision that created them. Ours are
-`name/lease.serial`, since one session may ask more than once; to others any key below `name/` is a contender.
+`name/lease.serial`, since one session may ask more than once; to others any key below `name/` is a contender. Serials
+have one width, so that what is sent for one request differs from the next in nothing else.
 """
 
 import hashlib
 import re
 
-from fencepost.core.claim import Request
 from fencepost.core.holder import Holder
 from fencepost.drivers.etcd.answer import KeyValue
 from fencepost.drivers.etcd.request import prefix_end
 
 # No name has a NUL, so that these are no lock's.
 OURS = "\0fencepost/"
-SUFFIX = re.compile(rb"([0-9a-f]{1,16})(?:\.([0-9]+))?")
+SUFFIX = re.compile(rb"([0-9a-f]{1,16})(?:\.([0-9]{10,}))?")
 
 
 def lease_of(holder: Holder) -> int:
@@ -32,12 +32,16 @@ class Place:
         self.start = f"{prefix}{name}/".encode()
         self.end = prefix_end(self.start)
 
-    def key(self, lease: int, serial: int) -> bytes:
-        return b"%b%x.%d" % (self.start, lease, serial)
+    def key(self, lease: int, serial: bytes) -> bytes:
+        return b"%b%x.%b" % (self.start, lease, serial)
 
     def is_contender(self, pair: KeyValue) -> bool:
         """Whether a key in this range is one: locks of longer names, and whatever else is below ours, are not."""
         return names_lease(pair.key[len(self.start) :], pair.lease)
+
+
+def serial_text(serial: int) -> bytes:
+    return b"%010d" % serial
 
 
 def names_lease(suffix: bytes, lease: int) -> bool:
@@ -57,9 +61,9 @@ def name_of(pair: KeyValue, prefix: str) -> str | None:
     return name if name and "\0" not in name else None
 
 
-def withdrawn(prefix: str, lease: int, request: Request) -> bytes:
+def withdrawn(prefix: str, lease: int, serial: bytes) -> bytes:
     """The mark that a request was given up while it was on its way: it must not arrive any more."""
-    return f"{prefix}{OURS}withdrawn/{lease:x}.{request.serial}".encode()
+    return f"{prefix}{OURS}withdrawn/{lease:x}.".encode() + serial
 
 
 def evictions(prefix: str, name: str) -> bytes:

@@ -3,19 +3,19 @@
 from fencepost.core.claim import Request
 from fencepost.core.holder import Holder
 from fencepost.drivers.etcd.waiter import Waiter
-from fencepost.engines.etcd.key import Place, lease_of
+from fencepost.engines.etcd.key import Place, lease_of, serial_text
 
 
 class Entry:
     """A request that was sent: a place in a queue, or with tokens what it holds."""
 
-    __slots__ = ("created", "doubts", "keys", "over", "places", "request", "since", "tokens", "waiter")
+    __slots__ = ("created", "doubts", "keys", "over", "places", "request", "serial", "tokens", "waiter")
 
-    def __init__(self, request: Request, places: list[Place], lease: int, since: float) -> None:
+    def __init__(self, request: Request, places: list[Place], lease: int) -> None:
         self.request = request
         self.places = places
-        self.keys = [place.key(lease, request.serial) for place in places]
-        self.since = since
+        self.serial = serial_text(request.serial)
+        self.keys = [place.key(lease, self.serial) for place in places]
         # The revision that created its keys, once they are known to be there.
         self.created = 0
         self.tokens: tuple[int, ...] | None = None
@@ -30,3 +30,5 @@ class Lease:
         self.holder = holder
         self.id = lease_of(holder)
         self.entries: dict[int, Entry] = {}
+        # The claims of names asked for before, cut where the serial goes.
+        self.patterns: dict[str, list[bytes]] = {}

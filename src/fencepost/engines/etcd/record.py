@@ -28,8 +28,8 @@ class Contender(NamedTuple):
 
 
 def value_of(request: Request, ask: Ask) -> bytes:
-    holder, serial, asks = request
-    about: dict[str, object] = {"holder": holder.id, "label": holder.label, "serial": serial, "mode": ask.mode}
+    holder, _, asks = request
+    about: dict[str, object] = {"holder": holder.id, "label": holder.label, "mode": ask.mode}
     if ask.mode is Mode.COUNTED:
         about |= {"weight": ask.weight, "limit": ask.limit}
     if ask.note:
@@ -47,7 +47,8 @@ def contender_of(pair: KeyValue, name: str) -> Contender:
             mode, names = Mode(about["mode"]), tuple(about.get("names", (name,)))
             ask = Ask(name, mode, about.get("weight", 1), about.get("limit", 1), about.get("note", ""))
             holder = Holder(about["holder"], about["label"])
-            return Contender(pair.key, pair.created, pair.lease, holder, about["serial"], ask, names)
+            serial = int(pair.key.rpartition(b".")[2])
+            return Contender(pair.key, pair.created, pair.lease, holder, serial, ask, names)
         except (ValueError, KeyError, TypeError):
             pass
     stranger = Holder(f"{pair.lease:x}", f"etcd lease {pair.lease:x}")

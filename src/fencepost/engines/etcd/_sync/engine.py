@@ -34,6 +34,7 @@ from fencepost.engines.etcd.watchtower import Watchtower
 from fencepost.errors import Unavailable
 
 PAGE = 5_000
+MOST_PLACES = 10_000
 MOST_EVICTIONS = 100
 # An eviction is on record for a week: on a lease of its own, which also tells how old it is.
 AUDIT_SECONDS = 7 * 24 * 3600
@@ -62,6 +63,7 @@ class EtcdEngine:
         self._patience = patience
         self._now = clock.now
         self._leases: dict[str, Lease] = {}
+        self._places: dict[str, Place] = {}
         self._tower = Watchtower(clock.now)
         self._ear = wire.Ear(self._tower.hear, self._tower.drop_all)
         self._sight = Sight(clock.now)
@@ -108,8 +110,8 @@ class EtcdEngine:
             return Gone(FORGOTTEN)
         entry = lease.entries.get(request.serial)
         if entry is None:
-            places = [Place(self._prefix, each.name) for each in request.asks]
-            entry = lease.entries[request.serial] = Entry(request, places, lease.id, self._now())
+            places = [self._place(each.name) for each in request.asks]
+            entry = lease.entries[request.serial] = Entry(request, places, lease.id)
         elif entry.created:
             return self._check(lease, entry, wait)
         return self._ask(lease, entry, wait)
@@ -122,8 +124,8 @@ class EtcdEngine:
             self._forget(lease, FORGOTTEN)
             return Gone(FORGOTTEN)
         if outcome.succeeded:
-            # The revision of the put: it made the key, so it is the key's create revision.
-            return self._grant(entry, outcome.parts[0])
+            # The transaction made the key, so that its own revision is the key's create revision.
+            return self._grant(entry, outcome.revision)
         queues = step.queues_of(outcome, entry.places)
         return self._judge(lease, entry, queues, outcome.revision, wait)
 
@@ -193,7 +195,7 @@ class EtcdEngine:
             self._forget(lease, FORGOTTEN)
             return Gone(FORGOTTEN)
         if outcome.succeeded:
-            return self._grant(entry, outcome.parts[0])
+            return self._grant(entry, outcome.revision)
         queues = step.queues_of(outcome, entry.places)
         if not any(self._is_own(entry, each) for each in queues[entry.places[0].name]):
             return Gone(WITHDRAWN)
@@ -220,8 +222,7 @@ class EtcdEngine:
         lease = self._leases.get(request.holder.id) or Lease(request.holder)
         entry = lease.entries.pop(request.serial, None)
         if entry is None:
-            places = [Place(self._prefix, each.name) for each in request.asks]
-            entry = Entry(request, places, lease.id, 0.0)
+            entry = Entry(request, [self._place(each.name) for each in request.asks], lease.id)
         self._remove(lease, entry)
 
     def _remove(self, lease: Lease, entry: Entry) -> None:
@@ -240,7 +241,7 @@ class EtcdEngine:
     # What operators see and do
 
     def look(self, name: str) -> Snapshot:
-        queues, _ = self._read([Place(self._prefix, name)])
+        queues, _ = self._read([self._place(name)])
         selected = ask.select(*_range(key.evictions(self._prefix, name)), latest=True, limit=MOST_EVICTIONS)
         records = (self._client.read(selected)).pairs
         leases = list(dict.fromkeys([*(each.lease for each in queues[name]), *(pair.lease for pair in records)]))
@@ -258,7 +259,7 @@ class EtcdEngine:
             start = page.pairs[-1].key + b"\0"
 
     def evict(self, name: str, by: str) -> tuple[Claim, ...]:
-        queues, _ = self._read([Place(self._prefix, name)])
+        queues, _ = self._read([self._place(name)])
         holders = queue.granted(queues)
         taken = [(each.key, each.claim(granted=True)) for each in queues[name] if each.request in holders]
         if not taken:
@@ -285,12 +286,12 @@ class EtcdEngine:
             further = queue.unknown(queues)
             if not further:
                 return queues, outcome.revision
-            places += [Place(self._prefix, name) for name in sorted(further)]
+            places += [self._place(name) for name in sorted(further)]
 
     def _watch(self, names: Iterable[str]) -> None:
         """Hear of the queues of these names from now on."""
         for name in names:
-            view, waiter, new = self._tower.open(Place(self._prefix, name))
+            view, waiter, new = self._tower.open(self._place(name))
             try:
                 if new:
                     self._ear.say(ask.watch(view.number, view.place.start, view.place.end), self._client.link)
@@ -315,8 +316,18 @@ class EtcdEngine:
             raise Unavailable("etcd lost a lease while it was being used")
         return outcome
 
+    def _place(self, name: str) -> Place:
+        place = self._places.get(name)
+        if place is None:
+            if len(self._places) >= MOST_PLACES:
+                self._places.clear()
+            place = self._places[name] = Place(self._prefix, name)
+        return place
+
     def _own(self, claim: Claim) -> bytes:
-        return Place(self._prefix, claim.name).key(key.lease_of(claim.holder), claim.serial)
+        lease = self._leases.get(claim.holder.id)
+        number = key.lease_of(claim.holder) if lease is None else lease.id
+        return self._place(claim.name).key(number, key.serial_text(claim.serial))
 
     def _is_own(self, entry: Entry, contender: Contender) -> bool:
         return contender.key in entry.keys
