@@ -36,6 +36,11 @@ def modified_at(key: bytes, revision: int) -> bytes:
     return b"\x10\x02" + text(3, key) + (number(6, revision) or b"\x30\x00")
 
 
+def has_value(key: bytes, value: bytes) -> bytes:
+    """True if that is what stands under the key."""
+    return b"\x10\x03" + text(3, key) + message(7, value)
+
+
 def put(key: bytes, value: bytes, lease: int = 0) -> bytes:
     return message(2, text(1, key) + text(2, value) + number(3, lease))
 

@@ -1,8 +1,8 @@
 """Which keys a lock has: those of etcd's own concurrency package, so that its clients and ours exclude each other.
 
-Contenders for a name are the keys `name/lease`, the lease in hex, ordered by the revision that created them. Ours are
-`name/lease.serial`, since one session may ask more than once; to others any key below `name/` is a contender. Serials
-have one width, so that what is sent for one request differs from the next in nothing else.
+Contenders for a name are the keys `name/lease`, the lease in hex, ordered by the revision that created them. Where one
+session asks more than once at a time the others are `name/lease.1` and so on; any key below `name/` counts there. Keys
+are used again and again: etcd walks over every one that ever was, until its history is compacted.
 """
 
 import hashlib
@@ -14,7 +14,7 @@ from fencepost.drivers.etcd.request import prefix_end
 
 # No name has a NUL, so that these are no lock's.
 OURS = "\0fencepost/"
-SUFFIX = re.compile(rb"([0-9a-f]{1,16})(?:\.([0-9]{10,}))?")
+SUFFIX = re.compile(rb"([0-9a-f]{1,16})(?:\.[0-9]+)?")
 
 
 def lease_of(holder: Holder) -> int:
@@ -32,16 +32,12 @@ class Place:
         self.start = f"{prefix}{name}/".encode()
         self.end = prefix_end(self.start)
 
-    def key(self, lease: int, serial: bytes) -> bytes:
-        return b"%b%x.%b" % (self.start, lease, serial)
+    def key(self, lease: int, slot: int) -> bytes:
+        return b"%b%x.%d" % (self.start, lease, slot) if slot else b"%b%x" % (self.start, lease)
 
     def is_contender(self, pair: KeyValue) -> bool:
         """Whether a key in this range is one: locks of longer names, and whatever else is below ours, are not."""
         return names_lease(pair.key[len(self.start) :], pair.lease)
-
-
-def serial_text(serial: int) -> bytes:
-    return b"%010d" % serial
 
 
 def names_lease(suffix: bytes, lease: int) -> bool:

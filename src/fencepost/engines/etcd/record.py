@@ -1,4 +1,7 @@
-"""What stands in the value of a contender's key: who asks, and for what. A key of somebody else's has nothing."""
+"""What stands in the value of a contender's key: who asks, and for what. A key of somebody else's has nothing.
+
+Serials have one width, so that the value of one request differs from that of the next in nothing else.
+"""
 
 import json
 from typing import NamedTuple
@@ -27,7 +30,11 @@ class Contender(NamedTuple):
         return Claim(self.holder, self.serial, self.ask, self.created if granted else None)
 
 
-def value_of(request: Request, ask: Ask) -> bytes:
+def serial_text(serial: int) -> bytes:
+    return b"%010d" % serial
+
+
+def value_of(request: Request, ask: Ask, serial: bytes) -> bytes:
     holder, _, asks = request
     about: dict[str, object] = {"holder": holder.id, "label": holder.label, "mode": ask.mode}
     if ask.mode is Mode.COUNTED:
@@ -36,7 +43,8 @@ def value_of(request: Request, ask: Ask) -> bytes:
         about["note"] = ask.note
     if len(asks) > 1:
         about["names"] = [each.name for each in asks]
-    return json.dumps(about, separators=(",", ":"), ensure_ascii=False).encode()
+    rest = json.dumps(about, separators=(",", ":"), ensure_ascii=False).encode()
+    return b'{"serial":"%b",%b' % (serial, rest[1:])
 
 
 def contender_of(pair: KeyValue, name: str) -> Contender:
@@ -47,8 +55,7 @@ def contender_of(pair: KeyValue, name: str) -> Contender:
             mode, names = Mode(about["mode"]), tuple(about.get("names", (name,)))
             ask = Ask(name, mode, about.get("weight", 1), about.get("limit", 1), about.get("note", ""))
             holder = Holder(about["holder"], about["label"])
-            serial = int(pair.key.rpartition(b".")[2])
-            return Contender(pair.key, pair.created, pair.lease, holder, serial, ask, names)
+            return Contender(pair.key, pair.created, pair.lease, holder, int(about["serial"]), ask, names)
         except (ValueError, KeyError, TypeError):
             pass
     stranger = Holder(f"{pair.lease:x}", f"etcd lease {pair.lease:x}")

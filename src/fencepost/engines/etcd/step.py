@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from fencepost.core.claim import Ask, Claim, Request
+from fencepost.core.claim import Ask, Claim
 from fencepost.drivers.etcd import request as ask
 from fencepost.drivers.etcd.answer import Found, Outcome
 from fencepost.engines.etcd import key
@@ -28,22 +28,23 @@ class Step:
 
         Not if the request was withdrawn meanwhile: then this is a message that arrives late.
         """
-        if not wait or len(entry.places) > 1 or entry.request.asks[0][1:] != PLAIN:
-            return self._claim(lease, entry.request, entry.places, entry.serial, wait=wait)
+        if not wait or entry.slot or len(entry.places) > 1 or entry.request.asks[0][1:] != PLAIN:
+            return self._claim(lease, entry, entry.serial, wait=wait)
         # Nearly every claim is like this one, and like the one before it of the same name.
         name = entry.places[0].name
         pattern = lease.patterns.get(name)
         if pattern is None:
-            whole = self._claim(lease, entry.request, entry.places, BLANK, wait=True)
+            whole = self._claim(lease, entry, BLANK, wait=True)
             if len(lease.patterns) >= MOST_PATTERNS:
                 lease.patterns.clear()
             pattern = lease.patterns[name] = whole.split(BLANK)
         return entry.serial.join(pattern)
 
-    def _claim(self, lease: Lease, request: Request, places: list[Place], serial: bytes, *, wait: bool) -> bytes:
-        keys = [place.key(lease.id, serial) for place in places]
+    def _claim(self, lease: Lease, entry: Entry, serial: bytes, *, wait: bool) -> bytes:
+        keys, places, asks = entry.keys, entry.places, entry.request.asks
         not_withdrawn = ask.created_at(key.withdrawn(self._prefix, lease.id, serial), 0)
-        puts = [ask.put(own, value_of(request, each), lease.id) for own, each in zip(keys, request.asks, strict=True)]
+        values = [value_of(entry.request, each, serial) for each in asks]
+        puts = [ask.put(own, value, lease.id) for own, value in zip(keys, values, strict=True)]
         free = [ask.created_at(place.start, 0, place.end) for place in places]
         reads = [read_queue(place) for place in places]
         if wait:
@@ -51,16 +52,21 @@ class Step:
             reads.insert(0, ask.nested(ask.transaction([not_withdrawn, *absent], puts)))
         return ask.transaction([not_withdrawn, *free], puts, reads)
 
-    def withdraw(self, lease: Lease, entry: Entry) -> bytes:
-        return ask.transaction([], [*map(ask.delete, entry.keys), *self._mark(lease, entry)])
+    def withdraw(self, lease: Lease, entry: Entry, *, for_good: bool) -> bytes:
+        """Delete what is still this request's: its keys may be another's by the time that this arrives."""
+        removals = []
+        for own, each in zip(entry.keys, entry.request.asks, strict=True):
+            is_ours = ask.has_value(own, value_of(entry.request, each, entry.serial))
+            removals.append(ask.nested(ask.transaction([is_ours], [ask.delete(own)])))
+        return ask.transaction([], [*removals, *(self._mark(lease, entry) if for_good else ())])
 
-    def release(self, own: bytes, token: int, lease: Lease | None, entry: Entry | None) -> bytes:
-        mark = self._mark(lease, entry)
+    def release(self, lease: Lease, entry: Entry, name: str, token: int) -> bytes:
+        own, mark = entry.key_of(name), self._mark(lease, entry)
         return ask.transaction([ask.created_at(own, token)], [ask.delete(own), *mark], mark)
 
-    def _mark(self, lease: Lease | None, entry: Entry | None) -> list[bytes]:
+    def _mark(self, lease: Lease, entry: Entry) -> list[bytes]:
         """A claim that was never answered may still arrive: the mark keeps it out for as long as its lease lives."""
-        if lease is None or entry is None or not entry.doubts:
+        if not entry.doubts:
             return []
         return [ask.put(key.withdrawn(self._prefix, lease.id, entry.serial), b"", lease.id)]
 

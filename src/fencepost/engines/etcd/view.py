@@ -28,11 +28,13 @@ class View:
     def queue(self) -> list[Contender]:
         return list(self._contenders.values())
 
-    def is_first(self, key: bytes) -> bool:
-        return next(iter(self._contenders), None) == key
+    def is_first(self, entry: Entry) -> bool:
+        first = next(iter(self._contenders.values()), None)
+        return first is not None and entry.is_own(first)
 
-    def has(self, key: bytes) -> bool:
-        return key in self._contenders
+    def has(self, entry: Entry) -> bool:
+        found = self._contenders.get(entry.key_of(self.place.name))
+        return found is not None and entry.is_own(found)
 
     def reset(self, queue: Iterable[Contender], revision: int) -> None:
         """What was read at that revision, unless we have heard of later changes."""

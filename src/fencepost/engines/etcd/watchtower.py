@@ -4,6 +4,7 @@ import itertools
 from collections.abc import Callable, Collection, Mapping
 
 from fencepost._runtime.state import StateLock
+from fencepost.core.claim import Mode
 from fencepost.drivers.etcd import answer
 from fencepost.drivers.etcd.waiter import Waiter
 from fencepost.engines.etcd.key import Place
@@ -82,21 +83,17 @@ class Watchtower:
 
     def _concerns(self, view: View, entry: Entry) -> bool:
         """Whether this one is granted now, or is not in the queue any more."""
-        own = entry.keys[entry.places.index(view.place)] if view.place in entry.places else None
-        if own is not None and not view.has(own):
-            entry.created = 0
-            return True
-        return self._has_won(entry)
+        return (view.place in entry.places and not view.has(entry)) or self._has_won(entry)
 
     def _has_won(self, entry: Entry) -> bool:
-        if len(entry.keys) == 1:
-            view = self._by_name.get(entry.places[0].name)
-            if view is not None and view.is_first(entry.keys[0]):
-                return True
-        if all(ask.mode == "exclusive" for ask in entry.request.asks) and len(entry.keys) == 1:
+        """Whether the views say so: all that stood in its way has left, and its own keys were there then."""
+        views = [self._by_name.get(place.name) for place in entry.places]
+        if not all(view is not None and view.is_live and view.has(entry) for view in views):
             return False
+        if len(views) == 1 and views[0] is not None and (alone := _is_alone(entry, views[0])) is not None:
+            return alone
         queues = {name: view.queue for name, view in self._by_name.items()}
-        return (entry.request.holder.id, entry.request.serial) in granted(queues, entry.created)
+        return entry.who in granted(queues, entry.created)
 
     def station(self, entry: Entry, queues: Mapping[str, Collection[Contender]], revision: int) -> bool:
         """From now on the entry is told. False if a change might be missed: a watch is not open, or was not when
@@ -109,22 +106,13 @@ class Watchtower:
             for view in views:
                 view.reset(queues[view.place.name], revision)
                 view.entries[id(entry)] = entry
-            if self._has_won(entry) or not all(
-                self._by_name[place.name].has(own) for place, own in zip(entry.places, entry.keys, strict=True)
-            ):
+            if any(self._concerns(view, entry) for view in views):
                 entry.waiter.stir()
             return True
 
     def has_won(self, entry: Entry) -> bool:
-        """Whether the views say so. All that stood before it has left, and its own keys were there then."""
         with self._lock:
-            names = [place.name for place in entry.places]
-            return (
-                entry.created > 0
-                and all(self.is_live(name) for name in names)
-                and all(self._by_name[name].has(own) for name, own in zip(names, entry.keys, strict=True))
-                and self._has_won(entry)
-            )
+            return self._has_won(entry)
 
     def leave(self, entry: Entry) -> None:
         """The entry waits no more."""
@@ -145,3 +133,10 @@ class Watchtower:
     @property
     def is_empty(self) -> bool:
         return not self._by_number
+
+
+def _is_alone(entry: Entry, view: View) -> bool | None:
+    """Whether an ask for one name is granted, where that depends on nobody's mode: first, or exclusive and not."""
+    if view.is_first(entry):
+        return True
+    return False if entry.request.asks[0].mode is Mode.EXCLUSIVE else None

@@ -84,18 +84,23 @@ class EtcdEngine:
             self._forget(lease, FORGOTTEN)
             return Renewal(alive=False)
         self._tidy()
-        there = set(keys)
-        missing = [claim for claim in claims if self._own(claim) not in there]
-        return Renewal(True, tuple([each for claim in missing for each in self._inquire(claim)]))
+        there, gone = set(keys), []
+        for claim in claims:
+            entry = lease.entries.get(claim.serial)
+            if entry is None or claim.name not in entry.held:
+                gone.append((claim.serial, claim.name, LOST))
+            elif (own := entry.key_of(claim.name)) not in there and (why := self._why_gone(claim, own)):
+                lease.drop(entry, claim.name)
+                gone.append((claim.serial, claim.name, why))
+        return Renewal(True, tuple(gone))
 
-    def _inquire(self, claim: Claim) -> list[tuple[int, str, str]]:
-        """Whether a claim is gone that was not in the list, which may be a moment older than the claim; and why."""
-        found = self._commit(self._step.inquire(self._own(claim), claim.name, claim.token or 0))
+    def _why_gone(self, claim: Claim, own: bytes) -> str | None:
+        """Why a claim is gone that was not in the list; None if it is not: a list may be older than the claim."""
+        found = self._commit(self._step.inquire(own, claim.name, claim.token or 0))
         if found.succeeded:
-            return []
+            return None
         records = found.parts[0].pairs
-        reason = f"evicted by {eviction_of(records[0].value).by}" if records else LOST
-        return [(claim.serial, claim.name, reason)]
+        return f"evicted by {eviction_of(records[0].value).by}" if records else LOST
 
     def lease_close(self, holder: Holder) -> None:
         lease = self._leases.get(holder.id) or Lease(holder)
@@ -110,15 +115,17 @@ class EtcdEngine:
             return Gone(FORGOTTEN)
         entry = lease.entries.get(request.serial)
         if entry is None:
-            places = [self._place(each.name) for each in request.asks]
-            entry = lease.entries[request.serial] = Entry(request, places, lease.id)
+            entry = lease.note(request, [self._place(each.name) for each in request.asks])
         elif entry.created:
             return self._check(lease, entry, wait)
         return self._ask(lease, entry, wait)
 
-    def _ask(self, lease: Lease, entry: Entry, wait: bool) -> Granted | Queued | Busy | Gone:
+    def _ask(
+        self, lease: Lease, entry: Entry, wait: bool, *, beside: bool = False
+    ) -> Granted | Queued | Busy | Gone:
+        """Send the claim. It takes a place if that is to be waited in, or if there is room `beside` those who hold."""
         entry.doubts += 1
-        outcome = self._client.commit(self._step.claim(lease, entry, wait=wait))
+        outcome = self._client.commit(self._step.claim(lease, entry, wait=wait or beside))
         entry.doubts -= 1
         if outcome is None:
             self._forget(lease, FORGOTTEN)
@@ -127,43 +134,41 @@ class EtcdEngine:
             # The transaction made the key, so that its own revision is the key's create revision.
             return self._grant(entry, outcome.revision)
         queues = step.queues_of(outcome, entry.places)
+        if (wait or beside) and not entry.is_in(queues):
+            return Gone(WITHDRAWN)
         return self._judge(lease, entry, queues, outcome.revision, wait)
 
     def _check(self, lease: Lease, entry: Entry, wait: bool) -> Granted | Queued | Busy | Gone:
         """How a request stands that had its place: asked again, or told that something has changed."""
         queues, revision = self._read(entry.places)
-        if any(self._is_own(entry, each) for each in queues[entry.places[0].name]):
+        if entry.is_in(queues):
             return self._judge(lease, entry, queues, revision, wait)
         entry.created = 0
-        entry.tokens = None
         return self._ask(lease, entry, wait)
 
     def _judge(
         self, lease: Lease, entry: Entry, queues: Queues, revision: int, wait: bool
     ) -> Granted | Queued | Busy | Gone:
-        own = [each for place in entry.places for each in queues[place.name] if self._is_own(entry, each)]
+        own = [each for place in entry.places for each in queues[place.name] if entry.is_own(each)]
         if own and len(own) < len(entry.places):
             # Part of it was evicted before its holder heard of the grant. All or none: start again.
-            self._remove(lease, entry)
+            self._remove(lease, entry, for_good=False)
             entry.created = 0
             return self._ask(lease, entry, wait)
         if queue.unknown(queues):
             queues, revision = self._read(entry.places)
-        who = (entry.request.holder.id, entry.request.serial)
         if own:
             entry.created = own[0].created
-            if who in queue.granted(queues):
+            if entry.who in queue.granted(queues):
                 return self._grant(entry, entry.created)
-        elif wait:
-            return Gone(WITHDRAWN)
         names = [place.name for place in entry.places]
-        seen = queue.in_the_way(queues, names, who)
+        seen = queue.in_the_way(queues, names, entry.who)
         if not wait:
             if not own and self._would_be_granted(lease, entry, queues):
-                return self._ask_beside(lease, entry)
-            if own:
+                return self._ask(lease, entry, wait, beside=True)
+            if own or entry.doubts:
                 self._remove(lease, entry)
-            lease.entries.pop(entry.request.serial, None)
+            lease.drop(entry)
             return Busy(seen)
         if not self._tower.station(entry, queues, revision):
             self._watch(queues)
@@ -173,8 +178,7 @@ class EtcdEngine:
     def _grant(self, entry: Entry, revision: int) -> Granted:
         self._tower.leave(entry)
         entry.created = revision
-        entry.tokens = (revision,) * len(entry.places)
-        return Granted(entry.tokens)
+        return Granted((revision,) * len(entry.places))
 
     def _would_be_granted(self, lease: Lease, entry: Entry, queues: Queues) -> bool:
         """Whether there is room beside those who hold, as there is for readers."""
@@ -184,22 +188,7 @@ class EtcdEngine:
         for own, each in zip(entry.keys, asks, strict=True):
             ours = Contender(own, 1 << 63, lease.id, holder, serial, each, names)
             with_us[each.name] = [*queues[each.name], ours]
-        return (holder.id, serial) in queue.granted(with_us)
-
-    def _ask_beside(self, lease: Lease, entry: Entry) -> Granted | Queued | Busy | Gone:
-        """Take a place that will be granted at once, and give it back if somebody was quicker."""
-        entry.doubts += 1
-        outcome = self._client.commit(self._step.claim(lease, entry, wait=True))
-        entry.doubts -= 1
-        if outcome is None:
-            self._forget(lease, FORGOTTEN)
-            return Gone(FORGOTTEN)
-        if outcome.succeeded:
-            return self._grant(entry, outcome.revision)
-        queues = step.queues_of(outcome, entry.places)
-        if not any(self._is_own(entry, each) for each in queues[entry.places[0].name]):
-            return Gone(WITHDRAWN)
-        return self._judge(lease, entry, queues, outcome.revision, wait=False)
+        return entry.who in queue.granted(with_us)
 
     def wait(self, queued: Queued, timeout: float) -> Granted | Queued | Gone:
         entry: Entry = queued.place
@@ -219,24 +208,28 @@ class EtcdEngine:
                 return answer
 
     def withdraw(self, request: Request) -> None:
-        lease = self._leases.get(request.holder.id) or Lease(request.holder)
-        entry = lease.entries.pop(request.serial, None)
-        if entry is None:
-            entry = Entry(request, [self._place(each.name) for each in request.asks], lease.id)
-        self._remove(lease, entry)
+        lease = self._leases.get(request.holder.id)
+        entry = None if lease is None else lease.entries.get(request.serial)
+        # Of a lease that is gone nothing is left, and what was never asked is not there.
+        if lease is not None and entry is not None:
+            self._remove(lease, entry)
+            lease.drop(entry)
 
-    def _remove(self, lease: Lease, entry: Entry) -> None:
+    def _remove(self, lease: Lease, entry: Entry, *, for_good: bool = True) -> None:
         self._tower.leave(entry)
-        self._client.commit(self._step.withdraw(lease, entry))
+        self._client.commit(self._step.withdraw(lease, entry, for_good=for_good))
 
     def release(self, claim: Claim) -> bool:
         lease = self._leases.get(claim.holder.id)
         entry = None if lease is None else lease.entries.get(claim.serial)
-        step = self._step.release(self._own(claim), claim.token or 0, lease, entry)
-        outcome = self._client.commit(step)
-        if lease is not None and entry is not None and len(entry.places) == 1:
-            lease.entries.pop(claim.serial, None)
-        return outcome is not None and outcome.succeeded
+        if lease is None or entry is None or claim.name not in entry.held:
+            return False
+        outcome = self._client.commit(self._step.release(lease, entry, claim.name, claim.token or 0))
+        if outcome is None:
+            return False
+        if outcome.succeeded or entry.created == claim.token:
+            lease.drop(entry, claim.name)
+        return outcome.succeeded
 
     # What operators see and do
 
@@ -323,14 +316,6 @@ class EtcdEngine:
                 self._places.clear()
             place = self._places[name] = Place(self._prefix, name)
         return place
-
-    def _own(self, claim: Claim) -> bytes:
-        lease = self._leases.get(claim.holder.id)
-        number = key.lease_of(claim.holder) if lease is None else lease.id
-        return self._place(claim.name).key(number, key.serial_text(claim.serial))
-
-    def _is_own(self, entry: Entry, contender: Contender) -> bool:
-        return contender.key in entry.keys
 
     def _forget(self, lease: Lease, reason: str) -> None:
         self._leases.pop(lease.holder.id, None)
