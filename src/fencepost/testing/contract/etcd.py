@@ -61,4 +61,4 @@ def site(scheme: str) -> Iterator[Site]:
         port, certificate = etcd.shared_tls()
         url = f"etcds://127.0.0.1:{port}?ca={certificate}"
     etcd.empty(port, url)
-    yield Site(url, ttl=1.0, neighbours={"etcdctl": EtcdctlLock})
+    yield Site(url, ttl=2.0, neighbours={"etcdctl": EtcdctlLock})
