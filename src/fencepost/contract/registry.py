@@ -32,6 +32,8 @@ BUILT_IN = {
     "redis+unix": Entry("fencepost.engines.redis"),
     "redis+sentinel": Entry("fencepost.engines.redis.sentinel"),
     "redis+cluster": Entry("fencepost.engines.redis.cluster"),
+    "etcd": Entry("fencepost.engines.etcd"),
+    "etcds": Entry("fencepost.engines.etcd"),
 }
 
 

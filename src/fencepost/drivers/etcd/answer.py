@@ -1,0 +1,176 @@
+"""What etcd answers, read from the bytes of its messages."""
+
+import re
+from typing import Any, NamedTuple
+
+from fencepost.drivers.etcd.protobuf import fields, read_varint
+
+_NUMBER = rb"[\x80-\xff]*[\x00-\x7f]"
+HEADER = re.compile(rb"(?:\x08%b)?(?:\x10%b)?(?:\x18(%b))?" % (_NUMBER, _NUMBER, _NUMBER), re.DOTALL)
+
+
+class KeyValue(NamedTuple):
+    key: bytes
+    created: int
+    modified: int
+    value: bytes
+    lease: int
+
+
+class Found(NamedTuple):
+    """What a range read, and the revision of the store at which it did."""
+
+    revision: int
+    pairs: list[KeyValue]
+    more: bool = False
+
+
+class Outcome:
+    """Of a transaction: whether its conditions held, and the revision of the store after it: its own, if it wrote."""
+
+    __slots__ = ("_raw", "revision", "succeeded")
+
+    def __init__(self, revision: int, succeeded: bool, raw: list[bytes]) -> None:
+        self.revision = revision
+        self.succeeded = succeeded
+        self._raw = raw
+
+    @property
+    def parts(self) -> list[Any]:
+        """What each of its parts gave, in order: `Found`, the count of a deletion, or an `Outcome` again."""
+        return [_part(each) for each in self._raw]
+
+
+class Lease(NamedTuple):
+    """`seconds` left, 0 or less if there is no such lease; `granted` seconds at first; the keys that live on it."""
+
+    seconds: int
+    granted: int
+    keys: list[bytes]
+
+
+class Change(NamedTuple):
+    """A key was written, or with no `pair` deleted, at that revision."""
+
+    revision: int
+    key: bytes
+    pair: KeyValue | None
+
+
+class News(NamedTuple):
+    """Of a watch: it was created, it ended (why), or there were changes, in this order."""
+
+    watch: int
+    revision: int
+    created: bool
+    ended: str | None
+    changes: list[Change]
+
+
+class Status(NamedTuple):
+    member: int
+    leader: int
+    version: str
+
+
+def pair(data: bytes) -> KeyValue:
+    found: dict[int, Any] = dict(fields(data))
+    get = found.get
+    return KeyValue(get(1, b""), get(2, 0), get(3, 0), get(5, b""), get(6, 0))
+
+
+def _revision(header: bytes) -> int:
+    """Every answer begins with cluster, member and revision; only the last is wanted, and often."""
+    match = HEADER.match(header)
+    return 0 if match is None or match[1] is None else read_varint(match[1], 0)[0]
+
+
+def found(data: bytes) -> Found:
+    revision, pairs, more = 0, [], False
+    value: Any
+    for field, value in fields(data):
+        if field == 2:
+            pairs.append(pair(value))
+        elif field == 1:
+            revision = _revision(value)
+        elif field == 3:
+            more = bool(value)
+    return Found(revision, pairs, more)
+
+
+def outcome(data: bytes) -> Outcome:
+    revision, succeeded, parts = 0, False, []
+    value: Any
+    for field, value in fields(data):
+        if field == 3:
+            parts.append(value)
+        elif field == 2:
+            succeeded = bool(value)
+        elif field == 1:
+            revision = _revision(value)
+    return Outcome(revision, succeeded, parts)
+
+
+def _part(data: bytes) -> Any:
+    inner: Any
+    for kind, inner in fields(data):
+        if kind == 1:
+            return found(inner)
+        if kind == 4:
+            return outcome(inner)
+        about: dict[int, Any] = dict(fields(inner))
+        return about.get(2, 0)
+    return None
+
+
+def lease(data: bytes) -> Lease:
+    seconds, granted, keys = 0, 0, []
+    value: Any
+    for field, value in fields(data):
+        if field == 3:
+            seconds = value
+        elif field == 4:
+            granted = value
+        elif field == 5:
+            keys.append(value)
+    return Lease(seconds, granted, keys)
+
+
+def news(data: bytes) -> News:
+    watch, revision, created, ended, compacted, reason = 0, 0, False, False, 0, ""
+    changes = []
+    value: Any
+    for field, value in fields(data):
+        if field == 11:
+            event: dict[int, Any] = dict(fields(value))
+            changed = pair(event.get(2, b""))
+            changes.append(Change(changed.modified, changed.key, None if event.get(1) else changed))
+        elif field == 1:
+            revision = _revision(value)
+        elif field == 2:
+            watch = value
+        elif field == 3:
+            created = bool(value)
+        elif field == 4:
+            ended = bool(value)
+        elif field == 5:
+            compacted = value
+        elif field == 6:
+            reason = value.decode(errors="replace")
+    if compacted:
+        ended, reason = True, f"revision {compacted} is the first that is left"
+    return News(watch, revision, created, (reason or "cancelled") if ended else None, changes)
+
+
+def token(data: bytes) -> str:
+    value: Any
+    for field, value in fields(data):
+        if field == 2:
+            return str(value.decode())
+    return ""
+
+
+def status(data: bytes) -> Status:
+    about: dict[int, Any] = dict(fields(data))
+    header: dict[int, Any] = dict(fields(about.get(1, b"")))
+    return Status(header.get(2, 0), about.get(4, 0), about.get(2, b"").decode())

@@ -1,0 +1,370 @@
+"""Blocking connections: a caller takes a free one, or makes one."""
+
+import os
+import select
+import socket
+import struct
+from collections import deque
+from collections.abc import Callable, Sequence
+from time import monotonic
+from weakref import WeakSet
+
+from fencepost._runtime import fork
+from fencepost._runtime import threads as runtime
+from fencepost._runtime.clock import LONGEST_NAP, boottime
+from fencepost._runtime.state import StateLock
+from fencepost.drivers.etcd import answer, request
+from fencepost.drivers.etcd.endpoint import Address, Endpoints
+from fencepost.drivers.etcd.http2 import PREFACE, Conversation, Method, Stream
+from fencepost.drivers.etcd.trouble import RpcError, explain, result, unreachable
+from fencepost.drivers.etcd.waiter import Waiter
+from fencepost.errors import Unavailable
+
+MOST_IDLE = 16
+TRUSTED = 1.0
+CHUNK = 65_536
+Call = tuple[str, bytes]
+
+
+class Connection:
+    """One socket, for one caller at a time. Time-outs are the kernel's: Python's own would poll before every read."""
+
+    __slots__ = ("__weakref__", "_endpoints", "_methods", "_patience", "_talk", "address", "socket", "used_at")
+
+    def __init__(self, endpoints: Endpoints, address: Address, patience: float) -> None:
+        self.address = address
+        self._endpoints = endpoints
+        self._methods: dict[str, Method] = {}
+        self._talk = Conversation()
+        self._patience = -1.0
+        try:
+            self.socket = socket.create_connection((address.host, address.port), patience)
+            self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            if endpoints.tls is not None:
+                self.socket = endpoints.tls.wrap_socket(self.socket, server_hostname=address.host)
+            self.patience(patience)
+            _open.add(self)
+            self.socket.sendall(PREFACE)
+            while not self._talk.greeted:
+                self.read()
+        except BaseException:
+            self.close()
+            raise
+        self.used_at = monotonic()
+
+    def patience(self, seconds: float) -> None:
+        """How long one read or write may take from now on."""
+        if seconds == self._patience:
+            return
+        self._patience = seconds
+        if self._endpoints.tls is not None:
+            self.socket.settimeout(seconds)
+        else:
+            self.socket.settimeout(None)
+            allowed = struct.pack("ll", int(seconds), int(seconds % 1 * 1_000_000) or 1)
+            self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, allowed)
+            self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, allowed)
+
+    @property
+    def is_usable(self) -> bool:
+        return not self._talk.leaving and not self._talk.streams
+
+    def start(self, path: str, body: bytes, *, last: bool = True) -> Stream:
+        method = self._methods.get(path)
+        if method is None:
+            method = self._methods[path] = self._endpoints.method(path, self.address)
+        stream, data = self._talk.call(method, body, last=last)
+        self.socket.sendall(data)
+        return stream
+
+    def say(self, stream: Stream, body: bytes) -> None:
+        data = self._talk.send(stream, body)
+        if data:
+            self.socket.sendall(data)
+
+    def read(self) -> None:
+        """Whatever comes next, taken in."""
+        self.take_in(self.socket.recv(CHUNK))
+
+    def take_in(self, data: bytes) -> None:
+        if not data:
+            raise ConnectionError("the server closed the connection")
+        _, reply = self._talk.feed(data)
+        if reply:
+            self.socket.sendall(reply)
+
+    def call(self, path: str, body: bytes) -> bytes:
+        stream = self.start(path, body)
+        while not stream.done:
+            self.read()
+        return result(stream)
+
+    def look(self) -> None:
+        """Take in what the server has said meanwhile; raises if it has closed the connection."""
+        poll = select.poll()
+        poll.register(self.socket, select.POLLIN)
+        while poll.poll(0):
+            self.read()
+        if not self.is_usable:
+            raise ConnectionError("the server takes no more calls on this connection")
+
+    def wake(self) -> None:
+        """End a read that another thread is in."""
+        try:
+            self.socket.shutdown(socket.SHUT_RDWR)
+        except OSError:
+            pass
+
+    def close(self) -> None:
+        # Nothing is said to the server: in a forked child the connection is the parent's.
+        _open.discard(self)
+        if hasattr(self, "socket"):
+            self.socket.close()
+
+    def __del__(self) -> None:
+        # Whoever was interrupted on the way to closing it is told nothing: the socket is closed all the same.
+        if hasattr(self, "socket"):
+            self.socket.close()
+
+
+_open: "WeakSet[Connection]" = WeakSet()
+
+
+def _forked() -> None:
+    for connection in list(_open):
+        connection.close()
+
+
+os.register_at_fork(after_in_child=_forked)
+
+
+class Link:
+    """Connections to one cluster, as many as callers at a time."""
+
+    def __init__(self, endpoints: Endpoints, patience: float) -> None:
+        self.endpoints = endpoints
+        self.patience = patience
+        self._free: list[Connection] = []
+        self._closed = False
+
+    def connect(self) -> Connection:
+        """A connection that a member has let in: the current one, or whichever of the others comes first."""
+        if self._closed:
+            raise Unavailable(f"the connection to etcd at {self.endpoints} was closed here")
+        endpoints = self.endpoints
+        share = self.patience / len(endpoints)
+        for left in range(len(endpoints) - 1, -1, -1):
+            address = endpoints.current
+            try:
+                return self._enter(Connection(endpoints, address, share))
+            except (OSError, ValueError) as error:
+                endpoints.leave(address)
+                if not left:
+                    raise unreachable(error, address, share) from error
+        raise AssertionError("there is always one")
+
+    def _enter(self, connection: Connection) -> Connection:
+        try:
+            connection.patience(self.patience)
+            if self.endpoints.credentials is not None and self.endpoints.token is None:
+                body = request.authenticate(*self.endpoints.credentials)
+                self.endpoints.token = answer.token(connection.call(request.AUTHENTICATE, body))
+                # What was encoded so far says nothing of the token.
+                connection._methods.clear()
+            return connection
+        except BaseException as error:
+            connection.close()
+            if isinstance(error, RpcError):
+                error.where = connection.address
+                raise explain(error) from error
+            raise
+
+    def take(self) -> Connection:
+        """A connection for one exchange. `give_back` it, or `drop` it if anything went wrong on it."""
+        while True:
+            try:
+                connection = self._free.pop()
+            except IndexError:
+                return self.connect()
+            # One that was idle for long may have been closed meanwhile. To look each time would cost a system call.
+            if monotonic() - connection.used_at <= TRUSTED:
+                return connection
+            try:
+                connection.look()
+                return connection
+            except (OSError, ValueError):
+                connection.close()
+
+    def give_back(self, connection: Connection) -> None:
+        if len(self._free) < MOST_IDLE and not self._closed and connection.is_usable:
+            connection.used_at = monotonic()
+            self._free.append(connection)
+        else:
+            connection.close()
+
+    def drop(self, connection: Connection) -> None:
+        """Something went wrong there: the next call goes to the next member."""
+        self.endpoints.leave(connection.address)
+        connection.close()
+        self.clear()
+
+    def clear(self) -> None:
+        """Let go of the connections that are idle."""
+        while self._free:
+            try:
+                self._free.pop().close()
+            except IndexError:
+                break
+
+    def call(self, path: str, body: bytes) -> bytes:
+        connection = self.take()
+        try:
+            answered = connection.call(path, body)
+        except BaseException as error:
+            self._failed(connection, error)
+            raise
+        self.give_back(connection)
+        return answered
+
+    def calls(self, work: Sequence[Call]) -> "list[bytes | RpcError]":
+        """What each is answered, all asked at once."""
+        connection = self.take()
+        found: list[bytes | RpcError] = []
+        try:
+            streams = [connection.start(path, body) for path, body in work]
+            while not all(stream.done for stream in streams):
+                connection.read()
+        except BaseException as error:
+            self._failed(connection, error)
+            raise
+        for stream in streams:
+            try:
+                found.append(result(stream))
+            except RpcError as error:
+                found.append(error)
+        self.give_back(connection)
+        return found
+
+    def _failed(self, connection: Connection, error: BaseException) -> None:
+        if isinstance(error, RpcError):
+            error.where = connection.address
+        if isinstance(error, RpcError) and not error.elsewhere:
+            self.give_back(connection)
+            return
+        self.drop(connection)
+        if isinstance(error, OSError | ValueError):
+            raise unreachable(error, connection.address, self.patience) from error
+
+    def close(self) -> None:
+        self._closed = True
+        self.clear()
+
+
+class Ear:
+    """One watch stream for all who wait: whoever comes first reads for all, and rings for the next."""
+
+    def __init__(self, hear: Callable[[bytes], None], ended: Callable[[], None]) -> None:
+        self._hear = hear
+        self._ended = ended
+        self._connection: Connection | None = None
+        self._stream: Stream | None = None
+        self._present: deque[Waiter] = deque()
+        # Whoever takes the one thing in it reads: taking it is atomic.
+        self._role = deque([True])
+        self._opening = runtime.Mutex()
+        # The conversation is one: what is read and what is said must not get into it at the same time.
+        self._talking = StateLock()
+        self._generation = fork.generation()
+
+    @property
+    def is_open(self) -> bool:
+        return self._stream is not None
+
+    def say(self, message: bytes, link: Link) -> None:
+        """Send on the stream, which is opened if there is none."""
+        with self._opening:
+            connection, stream = self._connection, self._stream
+            if connection is None or stream is None:
+                connection = link.connect()
+            try:
+                with self._talking:
+                    if stream is None:
+                        stream = connection.start(request.WATCH, message, last=False)
+                    else:
+                        connection.say(stream, message)
+            except BaseException as error:
+                self._connection = connection
+                self.close()
+                if isinstance(error, OSError):
+                    raise unreachable(error, connection.address, link.patience) from error
+                raise
+            self._connection, self._stream = connection, stream
+
+    def wait(self, waiter: Waiter, until: float) -> None:
+        """Return when the waiter is stirred, or at `until`. `Unavailable` if nothing can be heard any more."""
+        self._present.append(waiter)
+        try:
+            while not waiter.stirred and (left := until - boottime()) > 0:
+                if not self.is_open:
+                    raise Unavailable("the stream on which etcd tells of changes was lost")
+                if self._take_role():
+                    try:
+                        self._read(waiter, until)
+                    finally:
+                        self._role.append(True)
+                    continue
+                waiter.bell = runtime.Event()
+                if not waiter.stirred and not self._role:
+                    waiter.bell.wait(min(left, LONGEST_NAP))
+        finally:
+            self._present.remove(waiter)
+            if self._role:
+                self._ring()
+
+    def close(self) -> None:
+        """Hear no more. Whoever waits is told."""
+        connection, self._connection, self._stream = self._connection, None, None
+        if connection is None:
+            return
+        if self._generation == fork.generation():
+            connection.wake()
+        connection.close()
+        self._ended()
+        for waiter in list(self._present):
+            waiter.ring()
+
+    def _take_role(self) -> bool:
+        try:
+            return self._role.pop()
+        except IndexError:
+            return False
+
+    def _ring(self) -> None:
+        try:
+            self._present[0].ring()
+        except IndexError:
+            pass
+
+    def _read(self, waiter: Waiter, until: float) -> None:
+        try:
+            while not waiter.stirred and (left := until - boottime()) > 0:
+                connection, stream = self._connection, self._stream
+                if connection is None or stream is None:
+                    return
+                connection.patience(min(left, LONGEST_NAP))
+                try:
+                    data = connection.socket.recv(CHUNK)
+                except (TimeoutError, BlockingIOError):
+                    continue
+                with self._talking:
+                    connection.take_in(data)
+                    messages = stream.messages()
+                for message in messages:
+                    self._hear(message)
+                if stream.done:
+                    raise ConnectionError("the server ended the stream")
+        except BaseException as error:
+            self.close()
+            if isinstance(error, OSError | ValueError):
+                raise Unavailable("the stream on which etcd tells of changes was lost") from error
+            raise

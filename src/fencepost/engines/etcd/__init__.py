@@ -1,0 +1,1 @@
+"""etcd, version 3.4 and later."""

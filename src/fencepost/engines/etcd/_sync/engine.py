@@ -1,0 +1,333 @@
+# Generated from src/fencepost/engines/etcd/_async/engine.py by tools/unasync.py. Do not edit: run `make gen`.
+"""The engine on etcd.
+
+What holds: the contenders for a name stand in the order in which etcd created their keys, and that revision is the
+token. Revisions only grow, for the cluster as a whole, whatever happens to a minority of it. A waiter is told by a
+watch that is open before it takes its place, and is granted only if its own key was still there when the last one
+before it left.
+
+Limits: etcd counts leases in whole seconds, from the answer of its leader, and looks for ended ones twice a second.
+"""
+
+import math
+import secrets
+from collections.abc import Collection, Iterable, Sequence
+from typing import ClassVar
+
+from fencepost._runtime import threads as runtime
+from fencepost.contract.answer import Busy, Gone, Granted, Queued, Renewal, Snapshot
+from fencepost.core.claim import Claim, Request
+from fencepost.core.holder import Holder
+from fencepost.core.traits import Traits
+from fencepost.core.url import Url
+from fencepost.drivers.etcd import request as ask
+from fencepost.drivers.etcd._sync.client import Client
+from fencepost.drivers.etcd.answer import Outcome
+from fencepost.drivers.etcd.endpoint import TLS_OPTIONS, Endpoints
+from fencepost.drivers.etcd.wire import threads as wire
+from fencepost.engines.etcd import key, queue, step
+from fencepost.engines.etcd.key import Place
+from fencepost.engines.etcd.lease import Entry, Lease
+from fencepost.engines.etcd.record import Contender, eviction_of
+from fencepost.engines.etcd.sight import Sight
+from fencepost.engines.etcd.watchtower import Watchtower
+from fencepost.errors import Unavailable
+
+PAGE = 5_000
+MOST_PLACES = 10_000
+MOST_EVICTIONS = 100
+# An eviction is on record for a week: on a lease of its own, which also tells how old it is.
+AUDIT_SECONDS = 7 * 24 * 3600
+LOST = "the engine no longer has it"
+FORGOTTEN = "etcd has no lease of this holder: it ended, or was revoked"
+WITHDRAWN = "the request was withdrawn"
+Queues = dict[str, list[Contender]]
+
+
+class EtcdEngine:
+    traits: ClassVar[Traits] = Traits(
+        scope="network",
+        fencing="strict",
+        survives="minority",
+        order="arrival",
+        death="lease",
+        ttl_floor=1.0,
+        neighbours=("etcdctl",),
+    )
+
+    def __init__(self, url: Url, *, clock: runtime.Clock, patience: float) -> None:
+        url.check_options("prefix", *(TLS_OPTIONS if url.scheme == "etcds" else ()))
+        self._prefix = url.options.get("prefix", "")
+        self._client = Client(Endpoints(url), patience)
+        self._step = step.Step(self._prefix)
+        self._patience = patience
+        self._now = clock.now
+        self._leases: dict[str, Lease] = {}
+        self._places: dict[str, Place] = {}
+        self._tower = Watchtower(clock.now)
+        self._ear = wire.Ear(self._tower.hear, self._tower.drop_all)
+        self._sight = Sight(clock.now)
+
+    # Leases
+
+    def lease_open(self, holder: Holder, ttl: float) -> None:
+        lease = Lease(holder)
+        self._client.lease_grant(lease.id, math.ceil(ttl))
+        self._leases[holder.id] = lease
+
+    def lease_renew(self, holder: Holder, ttl: float, claims: Collection[Claim]) -> Renewal:
+        lease = self._leases.get(holder.id)
+        if lease is None:
+            return Renewal(alive=False)
+        seconds, keys = self._client.lease_keep_alive(lease.id, listed=bool(claims))
+        if seconds <= 0:
+            self._forget(lease, FORGOTTEN)
+            return Renewal(alive=False)
+        self._tidy()
+        there, gone = set(keys), []
+        for claim in claims:
+            entry = lease.entries.get(claim.serial)
+            if entry is None or claim.name not in entry.held:
+                gone.append((claim.serial, claim.name, LOST))
+            elif (own := entry.key_of(claim.name)) not in there and (why := self._why_gone(claim, own)):
+                lease.drop(entry, claim.name)
+                gone.append((claim.serial, claim.name, why))
+        return Renewal(True, tuple(gone))
+
+    def _why_gone(self, claim: Claim, own: bytes) -> str | None:
+        """Why a claim is gone that was not in the list; None if it is not: a list may be older than the claim."""
+        found = self._commit(self._step.inquire(own, claim.name, claim.token or 0))
+        if found.succeeded:
+            return None
+        records = found.parts[0].pairs
+        return f"evicted by {eviction_of(records[0].value).by}" if records else LOST
+
+    def lease_close(self, holder: Holder) -> None:
+        lease = self._leases.get(holder.id) or Lease(holder)
+        self._forget(lease, "the lease was closed")
+        self._client.lease_revoke(lease.id)
+
+    # Claims
+
+    def claim(self, request: Request, *, wait: bool) -> Granted | Queued | Busy | Gone:
+        lease = self._leases.get(request.holder.id)
+        if lease is None:
+            return Gone(FORGOTTEN)
+        entry = lease.entries.get(request.serial)
+        if entry is None:
+            entry = lease.note(request, [self._place(each.name) for each in request.asks])
+        elif entry.created:
+            return self._check(lease, entry, wait)
+        return self._ask(lease, entry, wait)
+
+    def _ask(
+        self, lease: Lease, entry: Entry, wait: bool, *, beside: bool = False
+    ) -> Granted | Queued | Busy | Gone:
+        """Send the claim. It takes a place if that is to be waited in, or if there is room `beside` those who hold."""
+        entry.doubts += 1
+        outcome = self._client.commit(self._step.claim(lease, entry, wait=wait or beside))
+        entry.doubts -= 1
+        if outcome is None:
+            self._forget(lease, FORGOTTEN)
+            return Gone(FORGOTTEN)
+        if outcome.succeeded:
+            # The transaction made the key, so that its own revision is the key's create revision.
+            return self._grant(entry, outcome.revision)
+        queues = step.queues_of(outcome, entry.places)
+        if (wait or beside) and not entry.is_in(queues):
+            return Gone(WITHDRAWN)
+        return self._judge(lease, entry, queues, outcome.revision, wait)
+
+    def _check(self, lease: Lease, entry: Entry, wait: bool) -> Granted | Queued | Busy | Gone:
+        """How a request stands that had its place: asked again, or told that something has changed."""
+        queues, revision = self._read(entry.places)
+        if entry.is_in(queues):
+            return self._judge(lease, entry, queues, revision, wait)
+        entry.created = 0
+        return self._ask(lease, entry, wait)
+
+    def _judge(
+        self, lease: Lease, entry: Entry, queues: Queues, revision: int, wait: bool
+    ) -> Granted | Queued | Busy | Gone:
+        own = [each for place in entry.places for each in queues[place.name] if entry.is_own(each)]
+        if own and len(own) < len(entry.places):
+            # Part of it was evicted before its holder heard of the grant. All or none: start again.
+            self._remove(lease, entry, for_good=False)
+            entry.created = 0
+            return self._ask(lease, entry, wait)
+        if queue.unknown(queues):
+            queues, revision = self._read(entry.places)
+        if own:
+            entry.created = own[0].created
+            if entry.who in queue.granted(queues):
+                return self._grant(entry, entry.created)
+        names = [place.name for place in entry.places]
+        seen = queue.in_the_way(queues, names, entry.who)
+        if not wait:
+            if not own and self._would_be_granted(lease, entry, queues):
+                return self._ask(lease, entry, wait, beside=True)
+            if own or entry.doubts:
+                self._remove(lease, entry)
+            lease.drop(entry)
+            return Busy(seen)
+        if not self._tower.station(entry, queues, revision):
+            self._watch(queues)
+            return self._check(lease, entry, wait)
+        return Queued(entry.request, seen, entry)
+
+    def _grant(self, entry: Entry, revision: int) -> Granted:
+        self._tower.leave(entry)
+        entry.created = revision
+        return Granted((revision,) * len(entry.places))
+
+    def _would_be_granted(self, lease: Lease, entry: Entry, queues: Queues) -> bool:
+        """Whether there is room beside those who hold, as there is for readers."""
+        holder, serial, asks = entry.request
+        names = tuple(each.name for each in asks)
+        with_us = dict(queues)
+        for own, each in zip(entry.keys, asks, strict=True):
+            ours = Contender(own, 1 << 63, lease.id, holder, serial, each, names)
+            with_us[each.name] = [*queues[each.name], ours]
+        return entry.who in queue.granted(with_us)
+
+    def wait(self, queued: Queued, timeout: float) -> Granted | Queued | Gone:
+        entry: Entry = queued.place
+        until = self._now() + timeout
+        while True:
+            if entry.over is None:
+                self._ear.wait(entry.waiter, until)
+            if entry.over is not None:
+                return Gone(entry.over)
+            if self._tower.has_won(entry):
+                return self._grant(entry, entry.created)
+            # Something else has changed, or time is over: how it stands is read, not guessed.
+            answer = self.claim(queued.request, wait=True)
+            if not isinstance(answer, Queued):
+                return Gone(WITHDRAWN) if isinstance(answer, Busy) else answer
+            if self._now() >= until:
+                return answer
+
+    def withdraw(self, request: Request) -> None:
+        lease = self._leases.get(request.holder.id)
+        entry = None if lease is None else lease.entries.get(request.serial)
+        # Of a lease that is gone nothing is left, and what was never asked is not there.
+        if lease is not None and entry is not None:
+            self._remove(lease, entry)
+            lease.drop(entry)
+
+    def _remove(self, lease: Lease, entry: Entry, *, for_good: bool = True) -> None:
+        self._tower.leave(entry)
+        self._client.commit(self._step.withdraw(lease, entry, for_good=for_good))
+
+    def release(self, claim: Claim) -> bool:
+        lease = self._leases.get(claim.holder.id)
+        entry = None if lease is None else lease.entries.get(claim.serial)
+        if lease is None or entry is None or claim.name not in entry.held:
+            return False
+        outcome = self._client.commit(self._step.release(lease, entry, claim.name, claim.token or 0))
+        if outcome is None:
+            return False
+        if outcome.succeeded or entry.created == claim.token:
+            lease.drop(entry, claim.name)
+        return outcome.succeeded
+
+    # What operators see and do
+
+    def look(self, name: str) -> Snapshot:
+        queues, _ = self._read([self._place(name)])
+        selected = ask.select(*_range(key.evictions(self._prefix, name)), latest=True, limit=MOST_EVICTIONS)
+        records = (self._client.read(selected)).pairs
+        leases = list(dict.fromkeys([*(each.lease for each in queues[name]), *(pair.lease for pair in records)]))
+        known = dict(zip(leases, self._client.leases(leases), strict=True))
+        return self._sight.snapshot(name, queues, records, known)
+
+    def names(self, prefix: str) -> Sequence[str]:
+        start, end = _range((self._prefix + prefix).encode())
+        found: set[str] = set()
+        while True:
+            page = self._client.read(ask.select(start, end, keys_only=True, limit=PAGE))
+            found.update(name for pair in page.pairs if (name := key.name_of(pair, self._prefix)) is not None)
+            if not page.more:
+                return sorted(name for name in found if name.startswith(prefix))
+            start = page.pairs[-1].key + b"\0"
+
+    def evict(self, name: str, by: str) -> tuple[Claim, ...]:
+        queues, _ = self._read([self._place(name)])
+        holders = queue.granted(queues)
+        taken = [(each.key, each.claim(granted=True)) for each in queues[name] if each.request in holders]
+        if not taken:
+            return ()
+        audit = secrets.randbits(62) + 1
+        self._client.lease_grant(audit, AUDIT_SECONDS)
+        outcome = self._commit(self._step.evict(taken, by, audit))
+        return tuple(claim for (_, claim), part in zip(taken, outcome.parts, strict=True) if part.succeeded)
+
+    def close(self) -> None:
+        for lease in list(self._leases.values()):
+            self._forget(lease, "the session was closed")
+        self._ear.close()
+        self._client.close()
+
+    # Inside
+
+    def _read(self, places: Sequence[Place]) -> tuple[Queues, int]:
+        """The queues of these names at one revision, and of all names that decide who holds them."""
+        places = list(places)
+        while True:
+            outcome = self._commit(step.read_queues(places))
+            queues = step.queues_of(outcome, places)
+            further = queue.unknown(queues)
+            if not further:
+                return queues, outcome.revision
+            places += [self._place(name) for name in sorted(further)]
+
+    def _watch(self, names: Iterable[str]) -> None:
+        """Hear of the queues of these names from now on."""
+        for name in names:
+            view, waiter, new = self._tower.open(self._place(name))
+            try:
+                if new:
+                    self._ear.say(ask.watch(view.number, view.place.start, view.place.end), self._client.link)
+                self._ear.wait(waiter, self._now() + self._patience)
+            finally:
+                if not view.is_live:
+                    self._tower.drop(view)
+            if not view.is_live:
+                raise Unavailable(f"etcd at {self._client.link.endpoints} did not confirm a watch")
+
+    def _tidy(self) -> None:
+        """End the watches that nobody needs any more."""
+        for view in self._tower.idle():
+            if self._tower.is_empty:
+                self._ear.close()
+            elif self._ear.is_open:
+                self._ear.say(ask.unwatch(view.number), self._client.link)
+
+    def _commit(self, transaction: bytes) -> Outcome:
+        outcome = self._client.commit(transaction)
+        if outcome is None:
+            raise Unavailable("etcd lost a lease while it was being used")
+        return outcome
+
+    def _place(self, name: str) -> Place:
+        place = self._places.get(name)
+        if place is None:
+            if len(self._places) >= MOST_PLACES:
+                self._places.clear()
+            place = self._places[name] = Place(self._prefix, name)
+        return place
+
+    def _forget(self, lease: Lease, reason: str) -> None:
+        self._leases.pop(lease.holder.id, None)
+        for entry in list(lease.entries.values()):
+            entry.over = reason
+            entry.waiter.stir()
+            self._tower.leave(entry)
+
+
+def _range(prefix: bytes) -> tuple[bytes, bytes]:
+    """All keys that start with `prefix`; for an empty one, all there are."""
+    return prefix or b"\0", ask.prefix_end(prefix)
+
+
+Engine = EtcdEngine

@@ -1,0 +1,78 @@
+"""One lease as its engine knows it: what is asked and held on it."""
+
+from collections.abc import Mapping, Sequence
+
+from fencepost._runtime.state import StateLock
+from fencepost.core.claim import Request
+from fencepost.core.holder import Holder
+from fencepost.drivers.etcd.waiter import Waiter
+from fencepost.engines.etcd.key import Place, lease_of
+from fencepost.engines.etcd.record import Contender, serial_text
+
+
+class Entry:
+    """A request that was sent: a place in a queue, or with tokens what it holds."""
+
+    __slots__ = ("created", "doubts", "held", "keys", "over", "places", "request", "serial", "slot", "waiter")
+
+    def __init__(self, request: Request, places: list[Place], lease: int, slot: int) -> None:
+        self.request = request
+        self.places = places
+        self.slot = slot
+        self.serial = serial_text(request.serial)
+        self.keys = [place.key(lease, slot) for place in places]
+        # The names that it has a place for, or holds still.
+        self.held = {place.name for place in places}
+        # The revision that created its keys, once they are known to be there.
+        self.created = 0
+        # How many claims were sent and never answered: each may still arrive.
+        self.doubts = 0
+        self.over: str | None = None
+        self.waiter = Waiter()
+
+    @property
+    def who(self) -> tuple[str, int]:
+        return self.request.holder.id, self.request.serial
+
+    def key_of(self, name: str) -> bytes:
+        return self.keys[0] if len(self.keys) == 1 else self.keys[[place.name for place in self.places].index(name)]
+
+    def is_own(self, contender: Contender) -> bool:
+        return contender.request == self.who
+
+    def is_in(self, queues: Mapping[str, Sequence[Contender]]) -> bool:
+        """Whether anything of it is in the queues."""
+        return any(self.is_own(each) for place in self.places for each in queues[place.name])
+
+
+class Lease:
+    def __init__(self, holder: Holder) -> None:
+        self.holder = holder
+        self.id = lease_of(holder)
+        self.entries: dict[int, Entry] = {}
+        # The claims of names asked for before, cut where the serial goes.
+        self.patterns: dict[str, list[bytes]] = {}
+        self._slots: dict[str, set[int]] = {}
+        self._lock = StateLock()
+
+    def note(self, request: Request, places: list[Place]) -> Entry:
+        """Before anything is sent: its keys are its own from now on, until it is known that nothing is left of it."""
+        with self._lock:
+            taken = {slot for place in places for slot in self._slots.get(place.name, ())}
+            slot = next(each for each in range(len(taken) + 1) if each not in taken)
+            for place in places:
+                self._slots.setdefault(place.name, set()).add(slot)
+            entry = self.entries[request.serial] = Entry(request, places, self.id, slot)
+            return entry
+
+    def drop(self, entry: Entry, *names: str) -> None:
+        """Nothing is left of these names of the entry; without names, of all."""
+        with self._lock:
+            for name in names or tuple(entry.held):
+                entry.held.discard(name)
+                slots = self._slots.get(name, set())
+                slots.discard(entry.slot)
+                if not slots:
+                    self._slots.pop(name, None)
+            if not entry.held and self.entries.get(entry.request.serial) is entry:
+                del self.entries[entry.request.serial]

@@ -1,0 +1,76 @@
+"""What stands in the value of a contender's key: who asks, and for what. A key of somebody else's has nothing.
+
+Serials have one width, so that the value of one request differs from that of the next in nothing else.
+"""
+
+import json
+from typing import NamedTuple
+
+from fencepost.core.claim import Ask, Claim, Mode, Request
+from fencepost.core.holder import Holder
+from fencepost.drivers.etcd.answer import KeyValue
+
+
+class Contender(NamedTuple):
+    """Somebody in the queue of one name. `names` are all that its request asks for together."""
+
+    key: bytes
+    created: int
+    lease: int
+    holder: Holder
+    serial: int
+    ask: Ask
+    names: tuple[str, ...]
+
+    @property
+    def request(self) -> tuple[str, int]:
+        return self.holder.id, self.serial
+
+    def claim(self, *, granted: bool) -> Claim:
+        return Claim(self.holder, self.serial, self.ask, self.created if granted else None)
+
+
+def serial_text(serial: int) -> bytes:
+    return b"%010d" % serial
+
+
+def value_of(request: Request, ask: Ask, serial: bytes) -> bytes:
+    holder, _, asks = request
+    about: dict[str, object] = {"holder": holder.id, "label": holder.label, "mode": ask.mode}
+    if ask.mode is Mode.COUNTED:
+        about |= {"weight": ask.weight, "limit": ask.limit}
+    if ask.note:
+        about["note"] = ask.note
+    if len(asks) > 1:
+        about["names"] = [each.name for each in asks]
+    rest = json.dumps(about, separators=(",", ":"), ensure_ascii=False).encode()
+    return b'{"serial":"%b",%b' % (serial, rest[1:])
+
+
+def contender_of(pair: KeyValue, name: str) -> Contender:
+    """Who stands there. Strangers are exclusive: that is all their clients know."""
+    if pair.value.startswith(b"{"):
+        try:
+            about = json.loads(pair.value)
+            mode, names = Mode(about["mode"]), tuple(about.get("names", (name,)))
+            ask = Ask(name, mode, about.get("weight", 1), about.get("limit", 1), about.get("note", ""))
+            holder = Holder(about["holder"], about["label"])
+            return Contender(pair.key, pair.created, pair.lease, holder, int(about["serial"]), ask, names)
+        except (ValueError, KeyError, TypeError):
+            pass
+    stranger = Holder(f"{pair.lease:x}", f"etcd lease {pair.lease:x}")
+    return Contender(pair.key, pair.created, pair.lease, stranger, pair.created, Ask(name), (name,))
+
+
+class Eviction(NamedTuple):
+    evicted: str
+    by: str
+
+
+def eviction_value(evicted: str, by: str) -> bytes:
+    return json.dumps({"evicted": evicted, "by": by}, ensure_ascii=False).encode()
+
+
+def eviction_of(value: bytes) -> Eviction:
+    about = json.loads(value)
+    return Eviction(about["evicted"], about["by"])

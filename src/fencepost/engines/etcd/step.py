@@ -1,0 +1,102 @@
+"""The transactions of the engine: each is one step that nobody comes between."""
+
+from collections.abc import Iterable, Sequence
+
+from fencepost.core.claim import Ask, Claim
+from fencepost.drivers.etcd import request as ask
+from fencepost.drivers.etcd.answer import Found, Outcome
+from fencepost.engines.etcd import key
+from fencepost.engines.etcd.key import Place
+from fencepost.engines.etcd.lease import Entry, Lease
+from fencepost.engines.etcd.record import Contender, contender_of, eviction_value, value_of
+
+# What a lock asks for, beside its name.
+PLAIN = Ask("")[1:]
+# As wide as a serial, and nothing that can stand in text.
+BLANK = b"\xff\xfe\xfd\xfc\xfb\xfa\xf9\xf8\xf7\xf6"
+MOST_PATTERNS = 1_000
+
+
+class Step:
+    """What to send, for the locks under one prefix."""
+
+    def __init__(self, prefix: str) -> None:
+        self._prefix = prefix
+
+    def claim(self, lease: Lease, entry: Entry, *, wait: bool) -> bytes:
+        """Take what nobody contends for. Else read who does, and with `wait` take a place, unless there is one.
+
+        Not if the request was withdrawn meanwhile: then this is a message that arrives late.
+        """
+        if not wait or entry.slot or len(entry.places) > 1 or entry.request.asks[0][1:] != PLAIN:
+            return self._claim(lease, entry, entry.serial, wait=wait)
+        # Nearly every claim is like this one, and like the one before it of the same name.
+        name = entry.places[0].name
+        pattern = lease.patterns.get(name)
+        if pattern is None:
+            whole = self._claim(lease, entry, BLANK, wait=True)
+            if len(lease.patterns) >= MOST_PATTERNS:
+                lease.patterns.clear()
+            pattern = lease.patterns[name] = whole.split(BLANK)
+        return entry.serial.join(pattern)
+
+    def _claim(self, lease: Lease, entry: Entry, serial: bytes, *, wait: bool) -> bytes:
+        keys, places, asks = entry.keys, entry.places, entry.request.asks
+        not_withdrawn = ask.created_at(key.withdrawn(self._prefix, lease.id, serial), 0)
+        values = [value_of(entry.request, each, serial) for each in asks]
+        puts = [ask.put(own, value, lease.id) for own, value in zip(keys, values, strict=True)]
+        free = [ask.created_at(place.start, 0, place.end) for place in places]
+        reads = [read_queue(place) for place in places]
+        if wait:
+            absent = [ask.created_at(own, 0) for own in keys]
+            reads.insert(0, ask.nested(ask.transaction([not_withdrawn, *absent], puts)))
+        return ask.transaction([not_withdrawn, *free], puts, reads)
+
+    def withdraw(self, lease: Lease, entry: Entry, *, for_good: bool) -> bytes:
+        """Delete what is still this request's: its keys may be another's by the time that this arrives."""
+        removals = []
+        for own, each in zip(entry.keys, entry.request.asks, strict=True):
+            is_ours = ask.has_value(own, value_of(entry.request, each, entry.serial))
+            removals.append(ask.nested(ask.transaction([is_ours], [ask.delete(own)])))
+        return ask.transaction([], [*removals, *(self._mark(lease, entry) if for_good else ())])
+
+    def release(self, lease: Lease, entry: Entry, name: str, token: int) -> bytes:
+        own, mark = entry.key_of(name), self._mark(lease, entry)
+        return ask.transaction([ask.created_at(own, token)], [ask.delete(own), *mark], mark)
+
+    def _mark(self, lease: Lease, entry: Entry) -> list[bytes]:
+        """A claim that was never answered may still arrive: the mark keeps it out for as long as its lease lives."""
+        if not entry.doubts:
+            return []
+        return [ask.put(key.withdrawn(self._prefix, lease.id, entry.serial), b"", lease.id)]
+
+    def evict(self, holders: Iterable[tuple[bytes, Claim]], by: str, audit: int) -> bytes:
+        """Delete each key if it is still the one that was seen, and note it on the lease `audit`."""
+        return ask.transaction([], [ask.nested(self._eviction(own, claim, by, audit)) for own, claim in holders])
+
+    def _eviction(self, own: bytes, claim: Claim, by: str, audit: int) -> bytes:
+        token = claim.token or 0
+        record = ask.put(key.eviction(self._prefix, claim.name, token), eviction_value(claim.holder.label, by), audit)
+        return ask.transaction([ask.created_at(own, token)], [ask.delete(own), record])
+
+    def inquire(self, own: bytes, name: str, token: int) -> bytes:
+        """Whether a claim is there still, and if not whether somebody evicted it."""
+        record = key.eviction(self._prefix, name, token)
+        return ask.transaction([ask.created_at(own, token)], [], [ask.read(ask.select(record))])
+
+
+def read_queue(place: Place) -> bytes:
+    return ask.read(ask.select(place.start, place.end, by_creation=True))
+
+
+def read_queues(places: Sequence[Place]) -> bytes:
+    return ask.transaction([], [read_queue(place) for place in places])
+
+
+def queues_of(outcome: Outcome, places: Sequence[Place]) -> dict[str, list[Contender]]:
+    """The queues that a transaction has read, which stand last in it."""
+    found: list[Found] = outcome.parts[-len(places) :]
+    return {
+        place.name: [contender_of(pair, place.name) for pair in part.pairs if place.is_contender(pair)]
+        for place, part in zip(places, found, strict=True)
+    }

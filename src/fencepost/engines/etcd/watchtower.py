@@ -1,0 +1,142 @@
+"""What this session hears of the queues it waits in: one view for each name, fed by one watch stream."""
+
+import itertools
+from collections.abc import Callable, Collection, Mapping
+
+from fencepost._runtime.state import StateLock
+from fencepost.core.claim import Mode
+from fencepost.drivers.etcd import answer
+from fencepost.drivers.etcd.waiter import Waiter
+from fencepost.engines.etcd.key import Place
+from fencepost.engines.etcd.lease import Entry
+from fencepost.engines.etcd.queue import granted
+from fencepost.engines.etcd.record import Contender
+from fencepost.engines.etcd.view import View
+
+# How long a watch is kept open for nobody: the next to wait for that name need not open one.
+LINGER = 1.0
+
+
+class Watchtower:
+    """The views, and who is told when they change. It does no I/O; the engine says what it is given to say."""
+
+    def __init__(self, now: Callable[[], float]) -> None:
+        self._now = now
+        self._lock = StateLock()
+        self._numbers = itertools.count(1)
+        self._by_name: dict[str, View] = {}
+        self._by_number: dict[int, View] = {}
+
+    def is_live(self, name: str) -> bool:
+        view = self._by_name.get(name)
+        return view is not None and view.is_live
+
+    def open(self, place: Place) -> tuple[View, Waiter, bool]:
+        """The view of a name, who is stirred when it is live, and whether its watch has yet to be asked for."""
+        with self._lock:
+            view = self._by_name.get(place.name)
+            new = view is None
+            if view is None:
+                view = self._by_name[place.name] = View(place, next(self._numbers))
+                self._by_number[view.number] = view
+                view.idle_at = self._now()
+            waiter = Waiter()
+            waiter.stirred = view.is_live
+            view.openers.append(waiter)
+            return view, waiter, new
+
+    def drop(self, view: View) -> None:
+        """It hears no more."""
+        with self._lock:
+            self._drop(view)
+
+    def drop_all(self) -> None:
+        with self._lock:
+            for view in list(self._by_number.values()):
+                self._drop(view)
+
+    def _drop(self, view: View) -> None:
+        self._by_number.pop(view.number, None)
+        if self._by_name.get(view.place.name) is view:
+            del self._by_name[view.place.name]
+        view.is_live = False
+        for waiter in [*view.openers, *(entry.waiter for entry in view.entries.values())]:
+            waiter.stir()
+
+    def hear(self, message: bytes) -> None:
+        news = answer.news(message)
+        with self._lock:
+            view = self._by_number.get(news.watch)
+            if view is None:
+                return
+            if news.ended is not None:
+                self._drop(view)
+            elif news.created:
+                view.is_live = True
+                view.live_from = news.revision
+                while view.openers:
+                    view.openers.pop().stir()
+            elif view.apply(news.changes):
+                for entry in list(view.entries.values()):
+                    if self._concerns(view, entry):
+                        entry.waiter.stir()
+
+    def _concerns(self, view: View, entry: Entry) -> bool:
+        """Whether this one is granted now, or is not in the queue any more."""
+        return (view.place in entry.places and not view.has(entry)) or self._has_won(entry)
+
+    def _has_won(self, entry: Entry) -> bool:
+        """Whether the views say so: all that stood in its way has left, and its own keys were there then."""
+        views = [self._by_name.get(place.name) for place in entry.places]
+        if not all(view is not None and view.is_live and view.has(entry) for view in views):
+            return False
+        if len(views) == 1 and views[0] is not None and (alone := _is_alone(entry, views[0])) is not None:
+            return alone
+        queues = {name: view.queue for name, view in self._by_name.items()}
+        return entry.who in granted(queues, entry.created)
+
+    def station(self, entry: Entry, queues: Mapping[str, Collection[Contender]], revision: int) -> bool:
+        """From now on the entry is told. False if a change might be missed: a watch is not open, or was not when
+        the queues were read."""
+        with self._lock:
+            views = [view for name in queues if (view := self._by_name.get(name)) is not None]
+            if len(views) < len(queues) or not all(view.is_live and view.live_from <= revision for view in views):
+                return False
+            entry.waiter.stirred = False
+            for view in views:
+                view.reset(queues[view.place.name], revision)
+                view.entries[id(entry)] = entry
+            if any(self._concerns(view, entry) for view in views):
+                entry.waiter.stir()
+            return True
+
+    def has_won(self, entry: Entry) -> bool:
+        with self._lock:
+            return self._has_won(entry)
+
+    def leave(self, entry: Entry) -> None:
+        """The entry waits no more."""
+        with self._lock:
+            for view in self._by_name.values():
+                if view.entries.pop(id(entry), None) is not None:
+                    view.idle_at = self._now()
+
+    def idle(self) -> list[View]:
+        """The views that nobody has waited in for a while, dropped; their watches are to be ended."""
+        with self._lock:
+            before = self._now() - LINGER
+            found = [view for view in self._by_name.values() if not view.entries and view.idle_at < before]
+            for view in found:
+                self._drop(view)
+            return found
+
+    @property
+    def is_empty(self) -> bool:
+        return not self._by_number
+
+
+def _is_alone(entry: Entry, view: View) -> bool | None:
+    """Whether an ask for one name is granted, where that depends on nobody's mode: first, or exclusive and not."""
+    if view.is_first(entry):
+        return True
+    return False if entry.request.asks[0].mode is Mode.EXCLUSIVE else None

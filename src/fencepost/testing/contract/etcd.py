@@ -1,0 +1,64 @@
+"""The sites of etcd, with `etcdctl lock`, which is the lock of its Go package, as the neighbour."""
+
+import signal
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import fencepost.testing.etcd as etcd
+from fencepost.drivers.etcd import request
+from fencepost.testing.contract.site import Site
+
+
+class EtcdctlLock:
+    """`etcdctl lock` on one name. It knows no try: one that has to wait is told to leave the queue."""
+
+    def __init__(self, site: Site, name: str) -> None:
+        self._name = name
+        self._client = etcd.client(url=site.url)
+        scheme, _, rest = site.url.partition("://")
+        address, _, query = rest.partition("?")
+        secure = scheme == "etcds"
+        self._options = ["--endpoints", f"{'https' if secure else 'http'}://{address}"]
+        if secure:
+            self._options += ["--cacert", query.removeprefix("ca=")]
+        self._process: subprocess.Popen[str] | None = None
+
+    def try_acquire(self) -> bool:
+        before = self._keys()
+        self._process = etcd.etcdctl(*self._options, "lock", self._name, "--ttl", "20")
+        etcd.until(lambda: len(self._keys()) == len(before) + 1)
+        (own,) = set(self._keys()) - set(before)
+        if not before:
+            assert self._process.stdout is not None
+            assert self._process.stdout.readline().encode().strip() == own
+            return True
+        self._end()
+        return False
+
+    def release(self) -> None:
+        self._end()
+        self._client.close()
+
+    def _keys(self) -> list[bytes]:
+        start = f"{self._name}/".encode()
+        found = self._client.read(request.select(start, request.prefix_end(start), keys_only=True))
+        return [pair.key for pair in found.pairs]
+
+    def _end(self) -> None:
+        assert self._process is not None
+        self._process.send_signal(signal.SIGINT)
+        self._process.communicate(timeout=20)
+
+
+@contextmanager
+def site(scheme: str) -> Iterator[Site]:
+    """The server of that scheme, emptied."""
+    if scheme == "etcd":
+        port = etcd.shared_server()
+        url = f"etcd://127.0.0.1:{port}"
+    else:
+        port, certificate = etcd.shared_tls()
+        url = f"etcds://127.0.0.1:{port}?ca={certificate}"
+    etcd.empty(port, url)
+    yield Site(url, ttl=2.0, neighbours={"etcdctl": EtcdctlLock})

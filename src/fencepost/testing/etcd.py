@@ -1,0 +1,212 @@
+"""etcd under test: one server, encrypted, with users, or a cluster of three."""
+
+import os
+import shutil
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from functools import cache
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from fencepost.core.url import parse_url
+from fencepost.drivers.etcd import request
+from fencepost.drivers.etcd._sync.client import Client
+from fencepost.drivers.etcd.endpoint import Endpoints
+from fencepost.errors import EngineError
+from fencepost.testing.binary import find_binary
+from fencepost.testing.port import free_port
+from fencepost.testing.redis import make_certificate
+from fencepost.testing.server import Ready, ServerProcess, listening
+
+# Elections within half a second, so that a lease of one second is granted as such.
+TIMING = ("--heartbeat-interval", "50", "--election-timeout", "500")
+QUIET = ("--logger", "zap", "--log-level", "error")
+# Where the servers are that tools/servers builds: newer than those of Debian.
+BUILT = Path(
+    os.environ.get("FENCEPOST_SERVERS")
+    or Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "fencepost" / "servers"
+)
+
+
+# etcd syncs every write to the disk, and a disk shared with others makes it late: in memory it is not.
+MEMORY = Path("/dev/shm")
+
+
+def packaged_etcd() -> str:
+    """The etcd on PATH, such as Debian's."""
+    return shutil.which("etcd") or find_binary("etcd", "etcd-server")
+
+
+def built_etcd() -> str:
+    """The current etcd, as tools/servers builds it."""
+    return find_binary(str(BUILT / "bin" / "etcd"), "nothing, but run tools/servers/build.sh")
+
+
+class EtcdServer(ServerProcess):
+    """A server whose folder is in memory where there is such a place, and is removed at the end."""
+
+    def __init__(self, argv: Sequence[str | os.PathLike[str]], *, ready: Ready) -> None:
+        place = str(MEMORY) if os.access(MEMORY, os.W_OK) else None
+        super().__init__(argv, ready=ready, folder=Path(tempfile.mkdtemp(prefix="fencepost-etcd-", dir=place)))
+
+    def close(self) -> None:
+        super().close()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def client(*ports: int, url: str = "", patience: float = 2.0) -> Client:
+    """A client of the members that listen there."""
+    return Client(Endpoints(parse_url(url or f"etcd://{','.join(f'127.0.0.1:{port}' for port in ports)}")), patience)
+
+
+def empty(port: int, url: str = "") -> None:
+    """Delete every key."""
+    speaker = client(port, url=url)
+    try:
+        speaker.commit(request.transaction([], [request.delete(b"\0", b"\0")]))
+    finally:
+        speaker.close()
+
+
+def serves(url: str) -> bool:
+    """Whether it answers, which takes a leader."""
+    speaker = client(url=url, patience=1.0)
+    try:
+        speaker.read(request.select(b"any"))
+    except EngineError:
+        return False
+    finally:
+        speaker.close()
+    return True
+
+
+def etcd_server(*options: str, port: int | None = None, binary: str | None = None) -> ServerProcess:
+    """One server on a free port, not started yet."""
+    port = port or free_port()
+    url = f"etcd://127.0.0.1:{port}"
+    return _server(port, free_port(), "one", "", options, binary, ready=lambda _: serves(url))
+
+
+def _server(
+    port: int, peer: int, name: str, cluster: str, options: Sequence[str], binary: str | None, *, ready: Ready
+) -> ServerProcess:
+    scheme = "https" if "--cert-file" in options else "http"
+    where = f"{scheme}://127.0.0.1:{port}"
+    among = f"http://127.0.0.1:{peer}"
+    argv = [binary or packaged_etcd(), "--name", name, "--data-dir", "{folder}/data", *TIMING, *QUIET]
+    argv += ["--listen-client-urls", where, "--advertise-client-urls", where]
+    argv += ["--listen-peer-urls", among, "--initial-advertise-peer-urls", among]
+    argv += ["--initial-cluster", cluster or f"{name}={among}", *options]
+    return EtcdServer(argv, ready=ready)
+
+
+def port_of(server: ServerProcess) -> int:
+    return int(server.argv[server.argv.index("--listen-client-urls") + 1].rpartition(":")[2])
+
+
+class Cluster:
+    """Three servers, or as many as asked for, as a context manager."""
+
+    def __init__(self, size: int = 3, *, binary: str | None = None) -> None:
+        names = [f"member{number}" for number in range(size)]
+        peers = [free_port() for _ in names]
+        self.ports = [free_port() for _ in names]
+        cluster = ",".join(f"{name}=http://127.0.0.1:{peer}" for name, peer in zip(names, peers, strict=True))
+        self.servers = [
+            # A member does not serve before there is a majority: it is up when its peers can reach it.
+            _server(port, peer, name, cluster, (), binary, ready=listening(peer))
+            for name, port, peer in zip(names, self.ports, peers, strict=True)
+        ]
+        self._stack = ExitStack()
+
+    def __enter__(self) -> Self:
+        with ExitStack() as stack:
+            for server in self.servers:
+                stack.enter_context(server)
+            for port in self.ports:
+                until(lambda port=port: serves(f"etcd://127.0.0.1:{port}"))  # type: ignore[misc]
+            self._stack = stack.pop_all()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for server in self.servers:
+            # Its peers would wait for it.
+            server.kill()
+        self._stack.close()
+
+    @property
+    def url(self) -> str:
+        return f"etcd://{','.join(f'127.0.0.1:{port}' for port in self.ports)}"
+
+    def leader(self) -> int:
+        """Which of the servers leads."""
+        found: list[int] = []
+
+        def known() -> bool:
+            found.extend(number for number in range(len(self.servers)) if self._leads(number))
+            return bool(found)
+
+        until(known)
+        return found[-1]
+
+    def _leads(self, number: int) -> bool:
+        if not self.servers[number].running:
+            return False
+        speaker = client(self.ports[number], patience=0.5)
+        try:
+            status = speaker.status()
+        except EngineError:
+            return False
+        finally:
+            speaker.close()
+        return status.leader == status.member
+
+
+def until(condition: Callable[[], object], within: float = 20.0) -> None:
+    deadline = time.monotonic() + within
+    while not condition():
+        if time.monotonic() > deadline:
+            raise AssertionError(f"not so after {within:g} s")
+        time.sleep(0.005)
+
+
+# Started once for each process that runs tests, and ended with it: emptying them is quicker than starting them.
+
+
+@cache
+def shared_server() -> int:
+    server = etcd_server()
+    server.start()
+    _kept.append(server)
+    return port_of(server)
+
+
+@cache
+def shared_tls() -> tuple[int, str]:
+    """The port, and the certificate that it shows and we trust."""
+    folder = Path(tempfile.mkdtemp(prefix="fencepost-tls-"))
+    certificate, key = folder / "server.crt", folder / "server.key"
+    make_certificate(certificate, key)
+    port = free_port()
+    options = ("--cert-file", str(certificate), "--key-file", str(key))
+    url = f"etcds://127.0.0.1:{port}?ca={certificate}"
+    server = _server(port, free_port(), "one", "", options, None, ready=lambda _: serves(url))
+    server.start()
+    _kept.append(server)
+    return port, str(certificate)
+
+
+_kept: list[ServerProcess] = []
+
+
+def etcdctl(*words: str) -> "subprocess.Popen[str]":
+    """etcd's own command line, started."""
+    argv = [shutil.which("etcdctl") or find_binary("etcdctl", "etcd-client"), *words]
+    environment = {**os.environ, "ETCDCTL_API": "3"}
+    return subprocess.Popen(argv, env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
