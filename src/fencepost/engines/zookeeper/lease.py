@@ -4,8 +4,8 @@ The time model. A lease of `ttl` seconds is a session of a third more. A renewal
 majority of the servers took it after it was sent, and that their leader had the session then. But how long a session
 at a follower has been silent the leader knows only from what that follower tells it twice a tick: of this renewal
 perhaps nothing yet, of the one before certainly. Renewals come every third of the lease, so a session that is a
-third longer than its lease outlives it, whatever becomes of that follower. Before a renewal that comes later the session
-is attached anew, which the leader hears of by itself.
+third longer than its lease outlives it, whatever becomes of that follower. Before a renewal that comes later the
+session is attached anew, which the leader hears of by itself.
 """
 
 from typing import Any

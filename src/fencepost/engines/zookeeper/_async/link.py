@@ -85,10 +85,19 @@ class AsyncLink:
         """The connection on which whatever is asked to be told is told, if there is one."""
         return self._connection
 
-    def drop(self) -> None:
-        """The next call makes a connection of its own."""
-        if self._connection is not None:
-            self._connection.end(ConnectionError("not trusted any more"))
+    async def reattach(self) -> None:
+        """Let the next call make a connection of its own, once all that was sent on this one is answered."""
+        async with self._connecting:
+            connection = self._connection
+            if connection is None or connection.is_over:
+                return
+            connection.is_retired = True
+            try:
+                await connection.call([jute.PROVE])
+            except (OSError, ValueError):
+                pass
+            finally:
+                connection.end(ConnectionError("the session goes on on another connection"))
 
     async def close(self) -> None:
         """End the session, and with it all its nodes."""

@@ -51,7 +51,7 @@ class Member:
         """Prove the session alive; which of `claims` the servers do not have. `SessionEnded` if it is not."""
         lease, sent_at = self.lease, self._now()
         if sent_at - max(lease.proven_at, self.link.attached_at) > longest_pause(lease.ttl):
-            self.link.drop()
+            self.link.reattach()
         under = self._ground.folder.path.encode()
         proof, listed = self.link.call([jute.PROVE, jute.get_ephemerals(under)])
         for reply in (proof, listed):

@@ -31,6 +31,8 @@ class _Slot:
 class Connection(asyncio.Protocol):
     def __init__(self, patience: float, on_event: OnEvent) -> None:
         self.error: BaseException | None = None
+        # No more callers are wanted; those who are there are served.
+        self.is_retired = False
         self._loop = asyncio.get_running_loop()
         self._patience = patience
         self._intake = Intake(on_event)
@@ -46,7 +48,7 @@ class Connection(asyncio.Protocol):
 
     @property
     def is_over(self) -> bool:
-        return self.error is not None
+        return self.is_retired or self.error is not None
 
     async def greet(self, hello: bytes) -> bytes:
         """Send the connect request; what the server answers."""

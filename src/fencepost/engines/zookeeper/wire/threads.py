@@ -46,6 +46,8 @@ class _Slot:
 class Connection:
     def __init__(self, patience: float, on_event: OnEvent) -> None:
         self.error: BaseException | None = None
+        # No more callers are wanted; those who are there are served.
+        self.is_retired = False
         self._patience = patience
         self._intake = Intake(on_event)
         self._xid = 0
@@ -67,7 +69,7 @@ class Connection:
         """Nobody reads while nobody waits: one that was idle for long may have been closed by the server meanwhile."""
         if self.error is None and monotonic() - self._read_at > TRUSTED and self._role:
             self._glance()
-        return self.error is not None
+        return self.is_retired or self.error is not None
 
     def open(self, host: tuple[str, int], tls: ssl.SSLContext | None, within: float) -> None:
         made = socket.create_connection(host, within)
