@@ -1,6 +1,7 @@
 """Where locks stand and how their nodes are made: what all sessions of one engine have in common."""
 
 import time
+from collections.abc import Iterator
 
 from fencepost.engines.zookeeper import jute
 from fencepost.engines.zookeeper.address import Address
@@ -30,21 +31,22 @@ class Ground:
             path = self._locks[name] = self.folder.lock(name)
         return path
 
-    def entrances(self, entry: Entry, card: bytes) -> list[list[bytes]]:
+    def entrances(self, entry: Entry, card: bytes) -> Iterator[list[bytes]]:
         """Ways to take a place in a line and see who is there, to be tried in this order while a node above is missing.
 
         The node of a lock is a container, which the servers remove some time after its last contender has left.
         """
-        node = b"%b/%b" % (entry.lock, entry.stem)
-        acl = self.address.acl
+        acl, lock = self.address.acl, entry.lock
         enter = [
-            jute.create(jute.CREATE2, node, card, acl, jute.EPHEMERAL_SEQUENCE),
-            jute.read(jute.GET_CHILDREN, entry.lock),
+            jute.create(jute.CREATE2, b"%b/%b" % (lock, entry.stem), card, acl, jute.EPHEMERAL_SEQUENCE),
+            jute.read(jute.GET_CHILDREN, lock),
         ]
-        container = jute.create(jute.CREATE_CONTAINER, entry.lock, b"", acl, jute.CONTAINER)
+        if lock in self._known:
+            yield enter
+        container = jute.create(jute.CREATE_CONTAINER, lock, b"", acl, jute.CONTAINER)
+        yield [container, *enter]
         above = [jute.create(jute.CREATE, path, b"", acl, jute.PERSISTENT) for path in self.folder.above()]
-        ways = [[container, *enter], [*above, container, *enter]]
-        return [enter, *ways] if entry.lock in self._known else ways
+        yield [*above, container, *enter]
 
     def found(self, lock: bytes, made: jute.Stat, now: float) -> None:
         """A node was made there, just now."""

@@ -185,6 +185,9 @@ class Member:
 
     def _see(self, entry: Entry, children: list[bytes]) -> bool:
         """Note who stands before us; whether we stand there at all."""
+        if len(children) == 1 and entry.node is not None and entry.node.endswith(children[0]):
+            entry.before = []
+            return True
         line = self._ground.recipe.line(children, entry.ask.name)
         for position, each in enumerate(line):
             if entry.path(each) == entry.node:
