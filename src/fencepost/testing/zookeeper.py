@@ -101,6 +101,15 @@ class Ensemble:
     def url(self) -> str:
         return f"zookeeper://{self.hosts}"
 
+    def repair(self) -> None:
+        """All up, and serving."""
+        for server in self.servers:
+            if server.running:
+                server.resume()
+            else:
+                server.start()
+        self.until_serving()
+
     def until_serving(self, most: int | None = None) -> None:
         """Until all that run (or as many as that) serve, and one of them leads."""
         running = [server for server in self.servers if server.running]
@@ -149,5 +158,6 @@ def shared_ensemble() -> Ensemble:
 
 
 def sessions_at(server: ZookeeperServer) -> int:
-    """How many sessions there are, anywhere in the ensemble."""
-    return int(server.ask("dump").partition("Session Sets (")[2].partition(")")[0] or 0)
+    """How many sessions a server that is alone, or leads, keeps."""
+    lines = server.ask("mntr").splitlines()
+    return int(next(line.split()[1] for line in lines if line.startswith("zk_global_sessions")))

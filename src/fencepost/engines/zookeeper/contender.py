@@ -6,29 +6,45 @@ is stands before that, after the id of the request. Theirs are exclusive to us, 
 """
 
 import re
+from functools import cached_property
 from typing import NamedTuple
 
 from fencepost.core.claim import Ask, Mode, Request
 
-_MARKS = {"kazoo": "__lock__", "curator": "lock-"}
-_THEIRS = {
-    "kazoo": re.compile(r"(?:__lock__|__(?P<reader>r)lock__)(?P<sequence>-?\d{10})$"),
-    "curator": re.compile(r"lock-(?P<sequence>-?\d{10})$"),
-}
-_OURS = re.compile(r"(?P<holder>[0-9a-f]{24,32})-(?P<serial>\d+)-(?P<mode>[xs]|c(?P<weight>\d+)\.(?P<limit>\d+))-$")
+_MARKS = {"kazoo": ("__lock__", "__rlock__"), "curator": ("lock-",)}
+_READER = "__rlock__"
+_OURS = re.compile(r"([0-9a-f]+)-(\d+)-([xs]|c(\d+)\.(\d+))-")
+_DIGITS = 10
 
 
-class Contender(NamedTuple):
-    """A child of a lock's node: a place in its line. `holder` is empty where it is not ours."""
+class Contender:
+    """A child of a lock's node: a place in its line. What its name says beyond its number is read when it is asked."""
 
-    node: str
-    sequence: int
-    ask: Ask
-    holder: str = ""
-    serial: int = 0
+    def __init__(self, node: str, name: str, sequence: int) -> None:
+        self.node = node
+        self.sequence = sequence
+        self._name = name
+
+    def __repr__(self) -> str:
+        return f"<Contender '{self.node}' for '{self._name}'>"
+
+    @cached_property
+    def ask(self) -> Ask:
+        ours = _OURS.match(self.node)
+        if ours is None:
+            return Ask(self._name, Mode.SHARED if _READER in self.node else Mode.EXCLUSIVE)
+        if ours[4]:
+            return Ask(self._name, Mode.COUNTED, int(ours[4]), int(ours[5]))
+        return Ask(self._name, Mode.SHARED if ours[3] == "s" else Mode.EXCLUSIVE)
+
+    @cached_property
+    def owner(self) -> tuple[str, int] | None:
+        """The holder's id and the request's serial; None if it is not one of ours."""
+        ours = _OURS.match(self.node)
+        return None if ours is None else (ours[1], int(ours[2]))
 
     def is_of(self, request: Request) -> bool:
-        return self.holder == request.holder.id and self.serial == request.serial
+        return self.owner == (request.holder.id, request.serial)
 
 
 class Recipe(NamedTuple):
@@ -45,30 +61,16 @@ class Recipe(NamedTuple):
             mode = "s"
         else:
             mode = f"c{ask.weight}.{ask.limit}"
-        return f"{request.holder.id}-{request.serial}-{mode}-{_MARKS[self.kind]}"
+        return f"{request.holder.id}-{request.serial}-{mode}-{_MARKS[self.kind][0]}"
 
     def contender(self, node: str, name: str) -> Contender | None:
         """What a child means; None if it is no contender."""
-        found = _THEIRS[self.kind].search(node)
-        if found is None:
+        number = node[-_DIGITS:]
+        if not node.endswith(tuple(mark + number for mark in _MARKS[self.kind])) or not number.isdecimal():
             return None
-        sequence = int(found["sequence"])
-        ours = _OURS.match(node, 0, found.start())
-        if ours is None:
-            reader = found.groupdict().get("reader")
-            return Contender(node, sequence, Ask(name, Mode.SHARED if reader else Mode.EXCLUSIVE))
-        if ours["weight"]:
-            ask = Ask(name, Mode.COUNTED, int(ours["weight"]), int(ours["limit"]))
-        else:
-            ask = Ask(name, Mode.SHARED if ours["mode"] == "s" else Mode.EXCLUSIVE)
-        return Contender(node, sequence, ask, ours["holder"], int(ours["serial"]))
+        return Contender(node, name, int(number))
 
     def line(self, children: list[bytes], name: str) -> list[Contender]:
         """All contenders, in order of arrival."""
         found = [self.contender(child.decode(), name) for child in children]
         return sorted((each for each in found if each is not None), key=lambda each: each.sequence)
-
-    def serial(self, node: str) -> tuple[str, int] | None:
-        """Whose node it is, and of which request; None if it is not one of ours."""
-        found = self.contender(node, "")
-        return None if found is None or not found.holder else (found.holder, found.serial)

@@ -99,10 +99,11 @@ class Lease:
         found = []
         for node in nodes:
             if node not in known:
-                whose = self._recipe.serial(node.rpartition(b"/")[2].decode())
-                entry = None if whose is None else self.entries.get(whose[1])
-                if whose is not None and (entry is None or entry.node is not None):
-                    found.append(node)
+                contender = self._recipe.contender(node.rpartition(b"/")[2].decode(), "")
+                if contender is not None and contender.owner is not None:
+                    entry = self.entries.get(contender.owner[1])
+                    if entry is None or entry.node is not None:
+                        found.append(node)
         return found
 
     def watch(self, entry: Entry, node: bytes) -> None:

@@ -25,10 +25,10 @@ def in_the_way(before: Sequence[Contender], ask: Ask) -> list[Contender]:
 
     As few as possible, so that one departure wakes few, and enough that no chance is missed.
     """
+    if ask.mode is Mode.EXCLUSIVE:
+        return list(before[-1:])
     if holding(before) == len(before) and admits([each.ask for each in before], ask):
         return []
-    if ask.mode is Mode.EXCLUSIVE:
-        return [before[-1]]
     others = [each for each in before if each.ask.mode is not ask.mode]
     if others:
         return [others[-1]]

@@ -24,7 +24,7 @@ class Card(NamedTuple):
 
 def card_of(contender: Contender, data: bytes) -> Card:
     """Of another client's node its data is the label, as kazoo's `identifier`, or its name if there is none."""
-    if contender.holder:
+    if contender.owner is not None:
         try:
             found = json.loads(data)
             return Card(str(found["holder"]), float(found["ttl"]), str(found["note"]))
@@ -35,8 +35,8 @@ def card_of(contender: Contender, data: bytes) -> Card:
 
 def claim_of(contender: Contender, data: bytes, token: int | None) -> Claim:
     card = card_of(contender, data)
-    holder = Holder(contender.holder or contender.node, card.label)
-    return Claim(holder, contender.serial, contender.ask._replace(note=card.note), token)
+    holder_id, serial = contender.owner or (contender.node, 0)
+    return Claim(Holder(holder_id, card.label), serial, contender.ask._replace(note=card.note), token)
 
 
 # Evictions: a sequential node each, whose name begins with what its lock is found by.
