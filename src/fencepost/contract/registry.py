@@ -34,6 +34,7 @@ BUILT_IN = {
     "redis+cluster": Entry("fencepost.engines.redis.cluster"),
     "etcd": Entry("fencepost.engines.etcd"),
     "etcds": Entry("fencepost.engines.etcd"),
+    "zookeeper": Entry("fencepost.engines.zookeeper"),
 }
 
 

@@ -18,9 +18,20 @@ def find_binary(name: str, package: str, *, folders: Sequence[str] = ()) -> str:
     found = shutil.which(name, path=os.pathsep.join([os.environ.get("PATH", ""), *places]))
     if found is not None:
         return found
+    raise _missing(name, package)
+
+
+def find_file(path: str, package: str) -> str:
+    """`path` itself, a part of a server that is no program; if it is missing, as above."""
+    if os.path.exists(path):
+        return path
+    raise _missing(path, package)
+
+
+def _missing(name: str, package: str) -> BaseException:
     reason = f"{name}{MISSING}{package}"
     if os.environ.get("CI", "").lower() in ("true", "1"):
-        raise FileNotFoundError(reason)
+        return FileNotFoundError(reason)
     import pytest
 
-    raise pytest.skip.Exception(reason, _use_item_location=True)
+    return pytest.skip.Exception(reason, _use_item_location=True)

@@ -66,6 +66,10 @@ def etcd(scheme: str) -> Iterator[Site]:
     from fencepost.testing.contract.etcd import site
 
     with site(scheme) as found:
+def zookeeper() -> Iterator[Site]:
+    from fencepost.testing.contract.zookeeper import site
+
+    with site() as found:
         yield found
 
 
@@ -80,4 +84,5 @@ SITES: dict[str, Callable[[], AbstractContextManager[Site]]] = {
     "redis+cluster": partial(redis, "redis+cluster"),
     "etcd": partial(etcd, "etcd"),
     "etcds": partial(etcd, "etcds"),
+    "zookeeper": zookeeper,
 }

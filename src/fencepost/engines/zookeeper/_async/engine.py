@@ -1,0 +1,154 @@
+# Written by hand; the blocking twin under _sync is generated from it.
+"""The engine on ZooKeeper.
+
+What holds: a lock goes to its contenders in the order in which the servers took their nodes, and a grant's token is the
+number of the transaction that made its node. So tokens grow in the order of grants for as long as the servers keep
+their data, and nothing is granted without a majority of them. A lock excludes kazoo's `Lock` on the same path, and with
+`recipe=curator` Curator's `InterProcessMutex`.
+
+Limits: a session outlives its lease by a third, so a vanished holder's lock is free only then, and up to one tick later
+(`lease` says why). Servers keep sessions of 2 to 20 ticks unless they are told otherwise: a ttl that does not fit
+is refused when the lease is opened.
+"""
+
+from collections.abc import Collection, Sequence
+from typing import ClassVar
+
+from fencepost._runtime import aio as runtime
+from fencepost.contract.answer import Busy, Gone, Granted, Queued, Renewal, Snapshot
+from fencepost.core.claim import Claim, Request
+from fencepost.core.holder import Holder
+from fencepost.core.traits import Traits
+from fencepost.core.url import Url
+from fencepost.engines.zookeeper._async.member import AsyncMember
+from fencepost.engines.zookeeper._async.sight import AsyncSight
+from fencepost.engines.zookeeper.address import locate
+from fencepost.engines.zookeeper.ground import Ground
+from fencepost.engines.zookeeper.trouble import SessionEnded
+from fencepost.errors import EngineError, Unavailable
+
+UNKNOWN = "zookeeper has no session of this holder: it ended, or was never opened"
+
+
+class AsyncZookeeperEngine:
+    traits: ClassVar[Traits] = Traits(
+        scope="network",
+        fencing="strict",
+        survives="minority",
+        order="arrival",
+        death="lease",
+        together=False,
+        ttl_floor=0.1,
+        neighbours=("kazoo",),
+    )
+
+    def __init__(self, url: Url, *, clock: runtime.Clock, patience: float) -> None:
+        self._ground = Ground(locate(url))
+        self._clock = clock
+        self._patience = patience
+        self._members: dict[str, AsyncMember] = {}
+        self._sight = AsyncSight(self._ground, self._members, clock=clock, patience=patience)
+
+    # Leases
+
+    async def lease_open(self, holder: Holder, ttl: float) -> None:
+        self._bury()
+        member = AsyncMember(self._ground, holder, ttl, clock=self._clock, patience=self._patience)
+        self._members[holder.id] = member
+        try:
+            await member.open()
+        except SessionEnded as ended:
+            raise Unavailable(f"zookeeper at {self._ground.address} let us in and forgot us: {ended}") from ended
+
+    async def lease_renew(self, holder: Holder, ttl: float, claims: Collection[Claim]) -> Renewal:
+        member = self._members.get(holder.id)
+        if member is None:
+            return Renewal(alive=False)
+        try:
+            gone = await member.renew(claims)
+        except SessionEnded as ended:
+            self._end(holder, str(ended))
+            return Renewal(alive=False)
+        reasons = await self._sight.reasons(gone)
+        return Renewal(True, tuple((*key, reason) for key, reason in reasons.items()))
+
+    async def lease_close(self, holder: Holder) -> None:
+        member = self._members.pop(holder.id, None)
+        if member is not None:
+            await member.close()
+
+    # Claims
+
+    async def claim(self, request: Request, *, wait: bool) -> Granted | Queued | Busy | Gone:
+        member = self._members.get(request.holder.id)
+        if member is None:
+            return Gone(UNKNOWN)
+        try:
+            return await member.claim(request, wait=wait)
+        except SessionEnded as ended:
+            return Gone(self._end(request.holder, str(ended)))
+
+    async def wait(self, queued: Queued, timeout: float) -> Granted | Queued | Gone:
+        holder = queued.request.holder
+        member = self._members.get(holder.id)
+        if member is None:
+            return Gone(UNKNOWN)
+        try:
+            return await member.wait(queued, timeout)
+        except SessionEnded as ended:
+            return Gone(self._end(holder, str(ended)))
+
+    async def withdraw(self, request: Request) -> None:
+        member = self._members.get(request.holder.id)
+        if member is not None:
+            try:
+                await member.withdraw(request)
+            except SessionEnded as ended:
+                self._end(request.holder, str(ended))
+
+    async def release(self, claim: Claim) -> bool:
+        member = self._members.get(claim.holder.id)
+        if member is None:
+            return False
+        try:
+            return await member.release(claim)
+        except SessionEnded as ended:
+            self._end(claim.holder, str(ended))
+            return False
+
+    # What operators see and do
+
+    async def look(self, name: str) -> Snapshot:
+        return await self._sight.look(name)
+
+    async def names(self, prefix: str) -> Sequence[str]:
+        return await self._sight.names(prefix)
+
+    async def evict(self, name: str, by: str) -> tuple[Claim, ...]:
+        return await self._sight.evict(name, by)
+
+    async def close(self) -> None:
+        for member in list(self._members.values()):
+            try:
+                await member.close()
+            except (EngineError, SessionEnded):
+                # It ends by itself.
+                pass
+        self._members.clear()
+        self._sight.close()
+
+    # Inside
+
+    def _end(self, holder: Holder, reason: str) -> str:
+        member = self._members.pop(holder.id, None)
+        return reason if member is None else member.end(reason)
+
+    def _bury(self) -> None:
+        """Let go of sessions that nobody has renewed for long."""
+        for holder_id, member in list(self._members.items()):
+            if member.is_forgotten():
+                member.end("nobody renewed it")
+                self._members.pop(holder_id, None)
+
+
+AsyncEngine = AsyncZookeeperEngine

@@ -1,0 +1,170 @@
+# Written by hand; the blocking twin under _sync is generated from it.
+"""One session at the servers, and the connection that carries it from one server to the next."""
+
+import random
+from collections.abc import Sequence
+
+from fencepost._runtime import aio as runtime
+from fencepost.engines.zookeeper import jute
+from fencepost.engines.zookeeper.address import Address, written
+from fencepost.engines.zookeeper.frame import OnEvent
+from fencepost.engines.zookeeper.jute import Reply, Session
+from fencepost.engines.zookeeper.sasl import Exchange
+from fencepost.engines.zookeeper.trouble import SessionEnded, explain, unreachable
+from fencepost.engines.zookeeper.wire import aio as wire
+from fencepost.errors import EngineError, Unavailable
+
+NO_SESSION = Session(0, 0, bytes(16))
+ENDED = "zookeeper no longer has the session: it ended, or was closed"
+LEAST_PATIENCE = 0.05
+
+
+class AsyncLink:
+    """A session that lasts `timeout` seconds after the last thing the servers heard of it.
+
+    It is opened by the first call, and carried over to another server when a connection is lost. Whoever calls then
+    is told `Unavailable`, and the next call goes to a server that answers. `SessionEnded` once there is no session
+    to carry on: a link opens only one.
+    """
+
+    def __init__(
+        self,
+        address: Address,
+        timeout: float,
+        on_event: OnEvent,
+        *,
+        clock: runtime.Clock,
+        patience: float,
+    ) -> None:
+        self.ended: str | None = None
+        # When the servers' leader is known to have heard of the session by itself.
+        self.attached_at = 0.0
+        self.session = NO_SESSION
+        self._address = address
+        self._timeout = max(1, round(timeout * 1000))
+        self._on_event = on_event
+        self._now = clock.now
+        self._patience = patience
+        self._hosts = random.sample(address.hosts, len(address.hosts))
+        self._last_zxid = 0
+        self._connection: wire.Connection | None = None
+        self._connecting = runtime.Mutex()
+
+    async def call(self, requests: Sequence[bytes]) -> list[Reply]:
+        """The replies to requests that are sent in one go."""
+        connection = self._connection
+        if connection is None or connection.is_over:
+            connection = await self.connection()
+        try:
+            replies = await connection.call(requests)
+        except (OSError, ValueError) as error:
+            raise unreachable(error, written(self._hosts[0]), self._patience) from error
+        for reply in replies:
+            if reply.error == jute.SESSION_EXPIRED:
+                raise self._end()
+            if reply.error == jute.SESSION_MOVED:
+                connection.end(ConnectionError("the session has moved"))
+                raise explain(reply.error, written(self._hosts[0]))
+        return replies
+
+    async def connection(self) -> wire.Connection:
+        """The present connection, or one to the next server that lets us in."""
+        async with self._connecting:
+            connection = self._connection
+            if connection is None or connection.is_over:
+                if self.ended is not None:
+                    raise SessionEnded(self.ended)
+                if connection is not None:
+                    self._last_zxid = max(self._last_zxid, connection.last_zxid)
+                    self._connection = None
+                connection = self._connection = await self._connect()
+            return connection
+
+    @property
+    def present(self) -> wire.Connection | None:
+        """The connection on which whatever is asked to be told is told, if there is one."""
+        return self._connection
+
+    async def reattach(self) -> None:
+        """Let the next call make a connection of its own, once all that was sent on this one is answered."""
+        async with self._connecting:
+            connection = self._connection
+            if connection is None or connection.is_over:
+                return
+            connection.is_retired = True
+            try:
+                await connection.call([jute.PROVE])
+            except (OSError, ValueError):
+                pass
+            finally:
+                connection.end(ConnectionError("the session goes on on another connection"))
+
+    async def close(self) -> None:
+        """End the session, and with it all its nodes."""
+        if self.ended is None and self.session.id:
+            try:
+                await self.call([jute.CLOSING])
+            except SessionEnded:
+                pass
+        self.forget("the session was closed")
+
+    def forget(self, reason: str) -> None:
+        """Let go of the connection, and say nothing."""
+        self.ended = self.ended or reason
+        if self._connection is not None:
+            self._connection.end(ConnectionError(reason))
+
+    def _end(self) -> SessionEnded:
+        self.forget(ENDED)
+        return SessionEnded(ENDED)
+
+    async def _connect(self) -> wire.Connection:
+        """Try each server once, all within our patience."""
+        until = self._now() + self._patience
+        trouble: EngineError | None = None
+        for left in range(len(self._hosts), 0, -1):
+            within = max(LEAST_PATIENCE, (until - self._now()) / left)
+            try:
+                return await self._attach(self._hosts[0], within)
+            except (OSError, ValueError) as error:
+                trouble = unreachable(error, written(self._hosts[0]), within)
+            except Unavailable as error:
+                trouble = error
+            self._hosts.append(self._hosts.pop(0))
+        assert trouble is not None
+        raise trouble
+
+    async def _attach(self, host: tuple[str, int], within: float) -> wire.Connection:
+        sent_at = self._now()
+        hello = jute.connect(self.session, self._last_zxid, self._timeout)
+        connection, answer = await wire.connect(
+            host, self._address.tls, hello, self._on_event, patience=self._patience, within=within
+        )
+        try:
+            found = jute.connected(answer)
+            if not found.timeout:
+                # Also what a server answers that knows us under another password.
+                raise self._end()
+            self.session = found
+            await self._introduce(connection, host)
+            self.attached_at = sent_at
+            return connection
+        except BaseException:
+            connection.end(ConnectionError("not let in"))
+            raise
+
+    async def _introduce(self, connection: wire.Connection, host: tuple[str, int]) -> None:
+        """Say who we are."""
+        for scheme, credentials in self._address.auth:
+            (reply,) = await connection.call([jute.auth(scheme, credentials)])
+            if reply.error:
+                raise explain(reply.error, written(host))
+        if self._address.sasl is None:
+            return
+        exchange = Exchange(self._address, host[0])
+        challenge: bytes | None = None
+        while (response := exchange.answer(challenge)) is not None:
+            (reply,) = await connection.call([jute.sasl(response)])
+            if reply.error:
+                raise explain(reply.error, written(host))
+            challenge = jute.token(reply.body)

@@ -1,0 +1,252 @@
+# Written by hand; the blocking twin under _sync is generated from it.
+"""One holder at the servers: its session, and its nodes in the lines of locks."""
+
+from collections.abc import Collection, Sequence
+
+from fencepost._runtime import aio as runtime
+from fencepost.contract.answer import Busy, Gone, Granted, Queued
+from fencepost.core.claim import Claim, Request
+from fencepost.core.holder import Holder
+from fencepost.engines.zookeeper import jute
+from fencepost.engines.zookeeper._async.link import AsyncLink
+from fencepost.engines.zookeeper.contender import Contender
+from fencepost.engines.zookeeper.ground import Ground
+from fencepost.engines.zookeeper.lease import Entry, Lease, longest_pause, session_timeout
+from fencepost.engines.zookeeper.line import holding, in_the_way
+from fencepost.engines.zookeeper.record import claim_of
+from fencepost.engines.zookeeper.trouble import explain, unreachable
+from fencepost.errors import EngineError, Refused, Unavailable
+
+GONE = (jute.OK, jute.NO_NODE)
+FORGOTTEN = 3.0
+
+
+class AsyncMember:
+    def __init__(self, ground: Ground, holder: Holder, ttl: float, *, clock: runtime.Clock, patience: float) -> None:
+        self._ground = ground
+        self._now = clock.now
+        self._patience = patience
+        self.lease = Lease(holder.label, ttl, ground.recipe)
+        self.link = AsyncLink(ground.address, session_timeout(ttl), self.lease.heard, clock=clock, patience=patience)
+
+    # The session
+
+    async def open(self) -> None:
+        await self.link.connection()
+        given, asked = self.link.session.timeout / 1000, session_timeout(self.lease.ttl)
+        if abs(given - asked) > 0.001:
+            try:
+                await self.link.close()
+            except EngineError:
+                # It ends by itself.
+                self.link.forget("refused")
+            bound = "longer" if given < asked else "shorter"
+            fit = "at most" if given < asked else "at least"
+            raise Refused(
+                f"zookeeper keeps no session {bound} than {given:g} s, and a ttl of {self.lease.ttl:g} s "
+                f"needs one of {asked:.4g} s: use a ttl of {fit} {given * 3 / 4:g} s, or change tickTime"
+            )
+
+    async def renew(self, claims: Collection[Claim]) -> list[Claim]:
+        """Prove the session alive; which of `claims` the servers do not have. `SessionEnded` if it is not."""
+        lease, sent_at = self.lease, self._now()
+        if sent_at - max(lease.proven_at, self.link.attached_at) > longest_pause(lease.ttl):
+            await self.link.reattach()
+        under = self._ground.folder.path.encode()
+        proof, listed = await self.link.call([jute.PROVE, jute.get_ephemerals(under)])
+        for reply in (proof, listed):
+            if reply.error:
+                raise explain(reply.error, self._ground.address)
+        lease.proven_at = sent_at
+        nodes = jute.strings(listed.body)
+        if strays := lease.strays(nodes):
+            await self.link.call([jute.delete(node) for node in strays])
+        present = set(nodes)
+        gone = []
+        for claim in claims:
+            entry = lease.entries.get(claim.serial)
+            if entry is None or entry.node not in present:
+                gone.append(claim)
+                if entry is not None:
+                    lease.drop(entry)
+        return gone
+
+    async def close(self) -> None:
+        self.lease.end("the lease was closed")
+        try:
+            await self.link.close()
+        finally:
+            self.link.forget("the lease was closed")
+
+    def end(self, reason: str) -> str:
+        self.lease.end(reason)
+        self.link.forget(reason)
+        return reason
+
+    def is_forgotten(self) -> bool:
+        """Whether nobody can need it any more: its session is over, or nobody has renewed it for long."""
+        heard_at = max(self.lease.proven_at, self.link.attached_at)
+        return self.link.ended is not None or self._now() - heard_at > FORGOTTEN * session_timeout(self.lease.ttl)
+
+    # Places in lines
+
+    async def claim(self, request: Request, *, wait: bool) -> Granted | Queued | Busy:
+        entry = self.lease.entries.get(request.serial)
+        if entry is None:
+            entry = self.lease.note(request, self._ground.lock(request.asks[0].name))
+            children = await self._enter(entry)
+        else:
+            self.lease.unwatch(entry)
+            children = await self._find(entry)
+        while not self._see(entry, children):
+            # Evicted since.
+            children = await self._enter(entry)
+        return await self._answer(entry, wait=wait)
+
+    async def wait(self, queued: Queued, timeout: float) -> Granted | Queued | Gone:
+        entry: Entry = queued.place
+        until = self._now() + timeout
+        while True:
+            waiter, connection = entry.waiter, entry.connection
+            if waiter is None or connection is None:
+                raise Unavailable("the connection on which zookeeper tells who leaves was lost")
+            try:
+                await connection.wait(waiter, until)
+            except (OSError, ValueError) as error:
+                raise unreachable(error, self._ground.address, self._patience) from error
+            if waiter.over is not None:
+                return Gone(waiter.over)
+            late = not waiter.stirred
+            entry.take_news()
+            # What was not told in time is looked for: the answer is definite.
+            answer = await (self.claim(entry.request, wait=True) if late else self._answer(entry, wait=True))
+            if isinstance(answer, Granted):
+                return answer
+            assert isinstance(answer, Queued)
+            if late or self._now() >= until:
+                return answer
+
+    async def withdraw(self, request: Request) -> None:
+        entry = self.lease.entries.get(request.serial)
+        if entry is None:
+            return
+        nodes = [entry.node]
+        if entry.node is None:
+            nodes = [entry.path(each) for each in self._own(entry, await self._list(entry))]
+        await self._delete(nodes)
+        self.lease.drop(entry)
+
+    async def release(self, claim: Claim) -> bool:
+        entry = self.lease.entries.get(claim.serial)
+        if entry is None or entry.node is None or entry.token != claim.token:
+            return False
+        (reply,) = await self.link.call([jute.delete(entry.node)])
+        if reply.error not in GONE:
+            raise explain(reply.error, self._ground.address)
+        self.lease.drop(entry)
+        return reply.error == jute.OK
+
+    async def _enter(self, entry: Entry) -> list[bytes]:
+        """Take a place at the end of the line; all who are in it."""
+        entry.node = None
+        for way in self._ground.entrances(entry, self.lease.card(entry.ask)):
+            *_, made, listed = await self.link.call(way)
+            if not made.error and not listed.error:
+                entry.node, stat = jute.created(made.body)
+                entry.token = stat.created_by
+                self._ground.found(entry.lock, stat, self._now())
+                return jute.strings(listed.body)
+            if made.error != jute.NO_NODE:
+                break
+        raise explain(made.error or listed.error, self._ground.address)
+
+    async def _find(self, entry: Entry) -> list[bytes]:
+        """The line, with our place in it also if we were never told of it."""
+        children = await self._list(entry)
+        own = self._own(entry, children)
+        if entry.node is None and own:
+            (reply,) = await self.link.call([jute.read(jute.EXISTS, entry.path(own[0]))])
+            if not reply.error:
+                entry.node, entry.token = entry.path(own[0]), jute.stat(reply.body).created_by
+        return children if entry.node is not None and own else await self._enter(entry)
+
+    async def _list(self, entry: Entry) -> list[bytes]:
+        """Who is in the line, by what the leader knows: a server that lags might not have our node yet."""
+        synced, listed = await self.link.call([jute.sync(entry.lock), jute.read(jute.GET_CHILDREN, entry.lock)])
+        for reply in (synced, listed):
+            if reply.error not in GONE:
+                raise explain(reply.error, self._ground.address)
+        return [] if listed.error else jute.strings(listed.body)
+
+    def _own(self, entry: Entry, children: list[bytes]) -> list[Contender]:
+        """Our places: one, or more if a request that was given up arrived after it was sent again."""
+        line = self._ground.recipe.line(children, entry.ask.name)
+        return [each for each in line if each.is_of(entry.request)]
+
+    def _see(self, entry: Entry, children: list[bytes]) -> bool:
+        """Note who stands before us; whether we stand there at all."""
+        if len(children) == 1 and entry.node is not None and entry.node.endswith(children[0]):
+            entry.before = []
+            return True
+        line = self._ground.recipe.line(children, entry.ask.name)
+        for position, each in enumerate(line):
+            if entry.path(each) == entry.node:
+                entry.before = line[:position]
+                return True
+        return False
+
+    async def _answer(self, entry: Entry, *, wait: bool) -> Granted | Queued | Busy:
+        """Granted; or else leave, or have ourselves told when whoever is in the way leaves."""
+        while blockers := in_the_way(entry.before, entry.ask):
+            if not wait:
+                return await self._give_way(entry)
+            ahead, left = await self._watch(entry, blockers)
+            if not left:
+                return Queued(entry.request, ahead, entry)
+            entry.remove(left)
+        self.lease.unwatch(entry)
+        return Granted((entry.token,))
+
+    async def _give_way(self, entry: Entry) -> Busy:
+        assert entry.node is not None
+        holders = entry.before[: holding(entry.before)]
+        read = [jute.read(jute.GET_DATA, entry.path(each)) for each in holders]
+        left, *found = await self.link.call([jute.delete(entry.node), *read])
+        if left.error not in GONE:
+            raise explain(left.error, self._ground.address)
+        self.lease.drop(entry)
+        return Busy(_claims(holders, found, holders))
+
+    async def _watch(self, entry: Entry, blockers: Sequence[Contender]) -> tuple[tuple[Claim, ...], set[bytes]]:
+        """Have their departure told; who they are, and the nodes of those who have left already."""
+        for each in blockers:
+            self.lease.watch(entry, entry.path(each))
+        # The connection before the call: if that makes another, waiting on this one says so.
+        entry.connection = self.link.present
+        paths = [entry.path(each) for each in blockers]
+        found = await self.link.call([jute.read(jute.GET_DATA, path, watch=True) for path in paths])
+        hidden = [path for path, reply in zip(paths, found, strict=True) if reply.error == jute.NO_AUTH]
+        left = {path for path, reply in zip(paths, found, strict=True) if reply.error == jute.NO_NODE}
+        if hidden:
+            # Another's node whose data we may not read: that it is there, everybody may see.
+            seen = await self.link.call([jute.read(jute.EXISTS, path, watch=True) for path in hidden])
+            left |= {path for path, reply in zip(hidden, seen, strict=True) if reply.error == jute.NO_NODE}
+        return _claims(blockers, found, entry.before[: holding(entry.before)]), left
+
+    async def _delete(self, nodes: Sequence[bytes | None]) -> None:
+        requests = [jute.delete(node) for node in nodes if node is not None]
+        for reply in await self.link.call(requests) if requests else ():
+            if reply.error not in GONE:
+                raise explain(reply.error, self._ground.address)
+
+
+def _claims(
+    contenders: Sequence[Contender], replies: Sequence[jute.Reply], holders: Sequence[Contender]
+) -> tuple[Claim, ...]:
+    """What those say of themselves who are still there; only who holds has a token."""
+    claims = []
+    for contender, reply in zip(contenders, replies, strict=True):
+        if not reply.error:
+            data, stat = jute.node(reply.body)
+            claims.append(claim_of(contender, data, stat.created_by if contender in holders else None))
+    return tuple(claims)

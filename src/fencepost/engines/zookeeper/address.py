@@ -1,0 +1,112 @@
+"""Where the servers are, who we are to them, and what our nodes are like."""
+
+import ssl
+from dataclasses import dataclass, field
+
+from fencepost.core.url import Url
+from fencepost.engines.zookeeper import jute
+
+PORT = 2181
+RECIPES = ("kazoo", "curator")
+TLS_OPTIONS = ("ca", "cert", "key")
+OPTIONS = ("prefix", "recipe", "acl", "auth", "sasl", "service", "tls", *TLS_OPTIONS)
+MECHANISMS = ("DIGEST-MD5", "GSSAPI")
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    hosts: tuple[tuple[str, int], ...]
+    # What comes before the name of a lock in the path of its node, with the slash.
+    prefix: str = "/"
+    recipe: str = "kazoo"
+    acl: bytes = jute.OPEN_TO_ALL
+    # What to send before anything else: schemes and credentials.
+    auth: tuple[tuple[str, bytes], ...] = field(default=(), repr=False)
+    sasl: str | None = None
+    service: str = "zookeeper"
+    username: str | None = None
+    password: str | None = field(default=None, repr=False)
+    tls: ssl.SSLContext | None = field(default=None, repr=False)
+
+    def __str__(self) -> str:
+        return ",".join(written(host) for host in self.hosts)
+
+
+def written(host: tuple[str, int]) -> str:
+    name, port = host
+    return f"[{name}]:{port}" if ":" in name else f"{name}:{port}"
+
+
+def locate(url: Url) -> Address:
+    url.check_options(*OPTIONS)
+    options = url.options
+    sasl = _choice(url, "sasl", MECHANISMS) if "sasl" in options else None
+    auth = []
+    if "auth" in options:
+        scheme, colon, credentials = options["auth"].partition(":")
+        if not colon:
+            raise ValueError(f"option 'auth' in {url} is a scheme and credentials: write auth=digest:user:password")
+        auth.append((scheme, credentials.encode()))
+    if url.username is not None and sasl is None:
+        auth.append(("digest", f"{url.username}:{url.password or ''}".encode()))
+    return Address(
+        hosts=tuple((host, port or PORT) for host, port in url.hosts) or (("127.0.0.1", PORT),),
+        prefix=_prefix(url),
+        recipe=_choice(url, "recipe", RECIPES),
+        acl=_acl(url, identified=bool(auth or sasl)),
+        auth=tuple(auth),
+        sasl=sasl,
+        service=options.get("service", "zookeeper"),
+        username=url.username,
+        password=url.password,
+        tls=_tls(url),
+    )
+
+
+def _prefix(url: Url) -> str:
+    prefix = "/" + url.path.strip("/") + "/" + url.options.get("prefix", "").lstrip("/")
+    prefix = prefix.replace("//", "/", 1)
+    if "//" in prefix or any(part in (".", "..") for part in prefix.split("/")):
+        raise ValueError(f"'{prefix}' in {url} is no path of ZooKeeper's: write zookeeper://host:2181/folder")
+    return prefix
+
+
+def _choice(url: Url, option: str, choices: tuple[str, ...]) -> str:
+    chosen = url.options.get(option, choices[0])
+    if chosen not in choices:
+        raise ValueError(f"option '{option}' in {url} is '{chosen}': choose from {', '.join(choices)}")
+    return chosen
+
+
+def _acl(url: Url, *, identified: bool) -> bytes:
+    """Who may see and remove our nodes: all, unless we say who we are and ask for `acl=creator`, or a list."""
+    text = url.options.get("acl", "open")
+    if text == "open":
+        return jute.OPEN_TO_ALL
+    if text == "creator":
+        if not identified:
+            raise ValueError(f"acl=creator in {url} needs somebody: give a user and password, or auth=, or sasl=")
+        return jute.acl([(sum(jute.PERMISSIONS.values()), "auth", "")])
+    entries = []
+    for entry in text.split(","):
+        scheme, _, rest = entry.partition(":")
+        who, colon, letters = rest.rpartition(":")
+        if not colon or not letters or not set(letters) <= set(jute.PERMISSIONS):
+            raise ValueError(f"'{entry}' in {url} is no ACL: write scheme:id:cdrwa, 'open' or 'creator'")
+        entries.append((sum(jute.PERMISSIONS[letter] for letter in set(letters)), scheme, who))
+    return jute.acl(entries)
+
+
+def _tls(url: Url) -> ssl.SSLContext | None:
+    given = [option for option in TLS_OPTIONS if option in url.options]
+    if _choice(url, "tls", ("no", "yes")) == "no":
+        if given:
+            raise ValueError(f"option '{given[0]}' in {url} is for TLS: add tls=yes")
+        return None
+    try:
+        context = ssl.create_default_context(cafile=url.options.get("ca"))
+        if "cert" in url.options:
+            context.load_cert_chain(url.options["cert"], url.options.get("key"))
+    except OSError as error:
+        raise ValueError(f"the certificates in {url} can not be read: {error}") from error
+    return context

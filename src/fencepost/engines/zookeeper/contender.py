@@ -1,0 +1,76 @@
+"""The nodes that stand for asks: how they are called, and what those of other clients mean.
+
+kazoo's `Lock` looks for children that end in '__lock__' and a number, Curator's mutex takes all children and orders
+them by what comes after 'lock-'. Ours have such names in every mode, so that both wait for all of ours; what the mode
+is stands before that, after the id of the request. Theirs are exclusive to us, save kazoo's readers ('__rlock__').
+"""
+
+import re
+from functools import cached_property
+from typing import NamedTuple
+
+from fencepost.core.claim import Ask, Mode, Request
+
+_MARKS = {"kazoo": ("__lock__", "__rlock__"), "curator": ("lock-",)}
+_READER = "__rlock__"
+_OURS = re.compile(r"([0-9a-f]+)-(\d+)-([xs]|c(\d+)\.(\d+))-")
+_DIGITS = 10
+
+
+class Contender:
+    """A child of a lock's node: a place in its line. What its name says beyond its number is read when it is asked."""
+
+    def __init__(self, node: str, name: str, sequence: int) -> None:
+        self.node = node
+        self.sequence = sequence
+        self._name = name
+
+    def __repr__(self) -> str:
+        return f"<Contender '{self.node}' for '{self._name}'>"
+
+    @cached_property
+    def ask(self) -> Ask:
+        ours = _OURS.match(self.node)
+        if ours is None:
+            return Ask(self._name, Mode.SHARED if _READER in self.node else Mode.EXCLUSIVE)
+        if ours[4]:
+            return Ask(self._name, Mode.COUNTED, int(ours[4]), int(ours[5]))
+        return Ask(self._name, Mode.SHARED if ours[3] == "s" else Mode.EXCLUSIVE)
+
+    @cached_property
+    def owner(self) -> tuple[str, int] | None:
+        """The holder's id and the request's serial; None if it is not one of ours."""
+        ours = _OURS.match(self.node)
+        return None if ours is None else (ours[1], int(ours[2]))
+
+    def is_of(self, request: Request) -> bool:
+        return self.owner == (request.holder.id, request.serial)
+
+
+class Recipe(NamedTuple):
+    """The convention of the clients that we share locks with."""
+
+    kind: str
+
+    def stem(self, request: Request) -> str:
+        """The name of the node of a request, up to the number that the server adds."""
+        ask = request.asks[0]
+        if ask.mode is Mode.EXCLUSIVE:
+            mode = "x"
+        elif ask.mode is Mode.SHARED:
+            mode = "s"
+        else:
+            mode = f"c{ask.weight}.{ask.limit}"
+        return f"{request.holder.id}-{request.serial}-{mode}-{_MARKS[self.kind][0]}"
+
+    def contender(self, node: str, name: str) -> Contender | None:
+        """What a child means; None if it is no contender."""
+        number = node[-_DIGITS:]
+        if not node.endswith(tuple(mark + number for mark in _MARKS[self.kind])) or not number.isdecimal():
+            return None
+        return Contender(node, name, int(number))
+
+    def line(self, children: list[bytes], name: str) -> list[Contender]:
+        """All contenders, in order of arrival."""
+        found = [self.contender(child.decode(), name) for child in children]
+        return sorted((each for each in found if each is not None), key=lambda each: each.sequence)

@@ -1,0 +1,66 @@
+"""What stands in the data of nodes: of ours, of other clients', and of evictions."""
+
+import json
+from hashlib import sha256
+from typing import NamedTuple
+
+from fencepost.core.claim import Claim
+from fencepost.core.holder import Holder
+from fencepost.engines.zookeeper.contender import Contender
+
+MOST_FOREIGN = 200
+
+
+class Card(NamedTuple):
+    """What a contender of ours says about itself, for people."""
+
+    label: str
+    ttl: float
+    note: str = ""
+
+    def pack(self) -> bytes:
+        return json.dumps({"holder": self.label, "ttl": self.ttl, "note": self.note}, ensure_ascii=False).encode()
+
+
+def card_of(contender: Contender, data: bytes) -> Card:
+    """Of another client's node its data is the label, as kazoo's `identifier`, or its name if there is none."""
+    if contender.owner is not None:
+        try:
+            found = json.loads(data)
+            return Card(str(found["holder"]), float(found["ttl"]), str(found["note"]))
+        except (ValueError, KeyError, TypeError):
+            pass
+    return Card(data.decode(errors="replace")[:MOST_FOREIGN] or contender.node, 0.0)
+
+
+def claim_of(contender: Contender, data: bytes, token: int | None) -> Claim:
+    card = card_of(contender, data)
+    holder_id, serial = contender.owner or (contender.node, 0)
+    return Claim(Holder(holder_id, card.label), serial, contender.ask._replace(note=card.note), token)
+
+
+# Evictions: a sequential node each, whose name begins with what its lock is found by.
+
+
+def audit_stem(name: str) -> str:
+    return sha256(name.encode()).hexdigest()[:16] + "-"
+
+
+def pack_eviction(claim: Claim, by: str) -> bytes:
+    record = {"name": claim.name, "token": claim.token, "holder": claim.holder.label, "by": by}
+    return json.dumps(record, ensure_ascii=False).encode()
+
+
+class Evicted(NamedTuple):
+    name: str
+    token: int
+    label: str
+    by: str
+
+
+def eviction_of(data: bytes) -> Evicted | None:
+    try:
+        found = json.loads(data)
+        return Evicted(str(found["name"]), int(found["token"]), str(found["holder"]), str(found["by"]))
+    except (ValueError, KeyError, TypeError):
+        return None

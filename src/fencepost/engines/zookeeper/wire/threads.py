@@ -1,0 +1,286 @@
+"""The blocking connection: whoever comes first reads for all, and rings for the next."""
+
+import os
+import select
+import socket
+import ssl
+import struct
+from collections import deque
+from collections.abc import Sequence
+from time import monotonic
+from weakref import WeakSet
+
+from fencepost._runtime import fork
+from fencepost._runtime import threads as runtime
+from fencepost._runtime.clock import LONGEST_NAP, boottime
+from fencepost.engines.zookeeper.frame import Intake, OnEvent
+from fencepost.engines.zookeeper.jute import Reply, buffer, frame
+from fencepost.engines.zookeeper.waiter import Bell, Waiter
+
+CHUNK = 65536
+TRUSTED = 0.5
+
+
+class _Slot:
+    """The replies to what one caller sent; kept also when the caller is gone."""
+
+    __slots__ = ("_count", "bell", "replies", "stirred")
+
+    def __init__(self, count: int) -> None:
+        self.replies: list[Reply] = []
+        self.stirred = False
+        self.bell: Bell | None = None
+        self._count = count
+
+    def add(self, reply: Reply) -> None:
+        self.replies.append(reply)
+        if len(self.replies) == self._count:
+            self.stirred = True
+            self.ring()
+
+    def ring(self) -> None:
+        if self.bell is not None:
+            self.bell.set()
+
+
+class Connection:
+    def __init__(self, patience: float, on_event: OnEvent) -> None:
+        self.error: BaseException | None = None
+        # No more callers are wanted; those who are there are served.
+        self.is_retired = False
+        self._patience = patience
+        self._intake = Intake(on_event)
+        self._xid = 0
+        self._socket: socket.socket | None = None
+        self._allowed = -1.0
+        self._read_at = monotonic()
+        self._sending = runtime.Mutex()
+        # Whoever takes the one thing in it reads: taking it is atomic.
+        self._role = deque([True])
+        self._present: deque[_Slot | Waiter] = deque()
+        self._generation = fork.generation()
+
+    @property
+    def last_zxid(self) -> int:
+        return self._intake.last_zxid
+
+    @property
+    def is_over(self) -> bool:
+        """Nobody reads while nobody waits: one that was idle for long may have been closed by the server meanwhile."""
+        if self.error is None and monotonic() - self._read_at > TRUSTED and self._role:
+            self._glance()
+        return self.is_retired or self.error is not None
+
+    def open(self, host: tuple[str, int], tls: ssl.SSLContext | None, within: float) -> None:
+        made = socket.create_connection(host, within)
+        self._socket = made
+        _open.add(self)
+        made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        if tls is not None:
+            self._socket = tls.wrap_socket(made, server_hostname=host[0])
+            self._socket.settimeout(self._patience)
+        else:
+            made.settimeout(None)
+            made.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, _timeval(self._patience))
+
+    def greet(self, hello: bytes, within: float) -> bytes:
+        """Send the connect request; what the server answers."""
+        found: list[bytes] = []
+        self._intake.on_greeting = found.append
+        assert self._socket is not None
+        self._socket.sendall(buffer(hello))
+        until = boottime() + within
+        while not found:
+            if not self._receive(until):
+                raise TimeoutError
+        return found[0]
+
+    def call(self, requests: Sequence[bytes]) -> list[Reply]:
+        slot = _Slot(len(requests))
+        try:
+            with self._sending:
+                if self.error is not None or self._socket is None:
+                    raise self._broken()
+                frames = []
+                for request in requests:
+                    self._xid = xid = self._xid % 0x7FFFFFFF + 1
+                    self._intake.pending.append((xid, slot))
+                    frames.append(frame(xid, request))
+                self._socket.sendall(b"".join(frames))
+        except BaseException as error:
+            self.end(error)
+            raise
+        self._stay(slot, boottime() + self._patience)
+        if not slot.stirred:
+            self.end(TimeoutError())
+            raise TimeoutError
+        return slot.replies
+
+    def wait(self, waiter: Waiter, until: float) -> None:
+        self._stay(waiter, until)
+
+    def end(self, error: BaseException) -> None:
+        if self.error is None:
+            self.error = error
+        self._intake.pending.clear()
+        self.close()
+        for each in list(self._present):
+            each.ring()
+
+    def close(self) -> None:
+        """Nothing is said to the server: in a forked child the connection is the parent's."""
+        _open.discard(self)
+        ended, self._socket = self._socket, None
+        if ended is not None:
+            if self._generation == fork.generation():
+                try:
+                    # A thread that reads on it would not notice the closing.
+                    ended.shutdown(socket.SHUT_RDWR)
+                except OSError:
+                    pass
+            ended.close()
+
+    def _stay(self, present: _Slot | Waiter, until: float) -> None:
+        """Until it has news, or the time is over. Reads for all, or waits for who does."""
+        if not present.stirred and self._take_role():
+            # Most are alone, and need neither a bell nor a place.
+            try:
+                self._read(present, until)
+            finally:
+                self._role.append(True)
+                self._ring_next()
+            if present.stirred or boottime() >= until:
+                return
+        self._present.append(present)
+        try:
+            while not present.stirred and (left := until - boottime()) > 0:
+                if self.error is not None:
+                    raise self._broken()
+                if self._take_role():
+                    try:
+                        self._read(present, until)
+                    finally:
+                        self._role.append(True)
+                    continue
+                present.bell = bell = runtime.Event()
+                if not present.stirred and not self._role and self.error is None:
+                    bell.wait(min(left, LONGEST_NAP))
+        finally:
+            self._present.remove(present)
+            if self._role:
+                self._ring_next()
+
+    def _take_role(self) -> bool:
+        try:
+            return self._role.pop()
+        except IndexError:
+            return False
+
+    def _ring_next(self) -> None:
+        try:
+            self._present[0].ring()
+        except IndexError:
+            pass
+
+    def _read(self, present: _Slot | Waiter, until: float) -> None:
+        try:
+            while not present.stirred:
+                if not self._receive(until):
+                    return
+        except BaseException as error:
+            self.end(error)
+            raise
+
+    def _receive(self, until: float) -> bool:
+        """Take in what comes next; False if nothing did before `until`."""
+        left = until - boottime()
+        if left <= 0:
+            return False
+        source = self._socket
+        if source is None:
+            raise self._broken()
+        try:
+            data = self._decrypt(source, left) if isinstance(source, ssl.SSLSocket) else self._plain(source, left)
+        except (TimeoutError, BlockingIOError):
+            return boottime() < until
+        self._take_in(data)
+        return True
+
+    def _plain(self, source: socket.socket, left: float) -> bytes:
+        """The kernel keeps the time: Python's own time-outs poll before every read."""
+        seconds = min(left, LONGEST_NAP)
+        if not seconds * 0.9 <= self._allowed <= seconds * 1.05:
+            self._allowed = seconds
+            source.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, _timeval(seconds))
+        return source.recv(CHUNK)
+
+    def _decrypt(self, source: ssl.SSLSocket, left: float) -> bytes:
+        """One thread at a time: the cipher's state is shared by both directions."""
+        if not source.pending() and not runtime.readable(source.fileno(), min(left, LONGEST_NAP)):
+            raise TimeoutError
+        with self._sending:
+            return source.recv(CHUNK)
+
+    def _take_in(self, data: bytes) -> None:
+        if not data:
+            raise ConnectionError("the server closed the connection")
+        self._read_at = monotonic()
+        self._intake.feed(data)
+
+    def _glance(self) -> None:
+        if not self._take_role():
+            return
+        try:
+            source = self._socket
+            poll = select.poll()
+            if source is not None:
+                poll.register(source, select.POLLIN)
+                while poll.poll(0):
+                    self._take_in(source.recv(CHUNK))
+        except (OSError, ValueError) as error:
+            self.end(error)
+        finally:
+            self._role.append(True)
+
+    def _broken(self) -> ConnectionError:
+        return ConnectionError(str(self.error or "") or "the connection has ended")
+
+    def __del__(self) -> None:
+        # Whoever was interrupted on the way to closing it is told nothing: the socket is closed all the same.
+        if self._socket is not None:
+            self._socket.close()
+
+
+_open: "WeakSet[Connection]" = WeakSet()
+
+
+def _forked() -> None:
+    for connection in list(_open):
+        connection.close()
+
+
+os.register_at_fork(after_in_child=_forked)
+
+
+def _timeval(seconds: float) -> bytes:
+    return struct.pack("ll", *divmod(max(1, int(seconds * 1_000_000)), 1_000_000))
+
+
+def connect(
+    host: tuple[str, int],
+    tls: ssl.SSLContext | None,
+    hello: bytes,
+    on_event: OnEvent,
+    *,
+    patience: float,
+    within: float,
+) -> tuple[Connection, bytes]:
+    """A connection made `within` seconds, and what the server answered to `hello`."""
+    connection = Connection(patience, on_event)
+    until = boottime() + within
+    try:
+        connection.open(host, tls, within)
+        return connection, connection.greet(hello, max(0.001, until - boottime()))
+    except BaseException as error:
+        connection.end(error)
+        raise

@@ -1,0 +1,163 @@
+"""ZooKeeper under test: one server, or an ensemble of three, from Debian's package."""
+
+import socket
+import time
+from collections.abc import Callable, Mapping
+from functools import cache
+
+from fencepost.testing.binary import find_binary, find_file
+from fencepost.testing.port import free_port
+from fencepost.testing.server import ServerProcess, listening
+
+JAR = "/usr/share/java/zookeeper.jar"
+LOGGER = "/usr/share/java/slf4j-simple.jar"
+MAIN = "org.apache.zookeeper.server.quorum.QuorumPeerMain"
+# Small and quick to start; a server that is killed keeps its data without syncing it, one that loses power would not.
+JAVA = ("-Xmx96m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto")
+QUIET = {"zookeeper.forceSync": "no", "org.slf4j.simpleLogger.defaultLogLevel": "warn"}
+# Sessions last two ticks at least: ticks of a tenth of a second allow leases that tests can wait for.
+SETTINGS = {
+    "tickTime": 100,
+    "initLimit": 50,
+    "syncLimit": 20,
+    "maxSessionTimeout": 3_600_000,
+    "maxClientCnxns": 0,
+    "admin.enableServer": "false",
+    "4lw.commands.whitelist": "*",
+    "preAllocSize": 1024,
+    "clientPortAddress": "127.0.0.1",
+}
+
+
+class ZookeeperServer(ServerProcess):
+    """One server of `ensemble` (by number: the ports for the peers); alone if that is empty. Not started yet."""
+
+    def __init__(
+        self,
+        *,
+        number: int = 1,
+        ensemble: Mapping[int, str] | None = None,
+        settings: Mapping[str, object] | None = None,
+        properties: Mapping[str, str] | None = None,
+        java: tuple[str, ...] = JAVA,
+    ) -> None:
+        self.port = free_port()
+        defined = {**QUIET, **(properties or {})}
+        argv = [find_binary("java", "default-jre-headless"), *java, "-cp", f"{find_jar()}:{LOGGER}"]
+        argv += [f"-D{key}={value}" for key, value in defined.items()]
+        super().__init__([*argv, MAIN, "{folder}/zoo.cfg"], ready=listening(self.port), timeout=60)
+        lines = {**SETTINGS, "dataDir": self.folder / "data", "clientPort": self.port, **(settings or {})}
+        lines |= {f"server.{each}": address for each, address in (ensemble or {}).items()}
+        (self.folder / "zoo.cfg").write_text("".join(f"{key}={value}\n" for key, value in lines.items()))
+        (self.folder / "data").mkdir()
+        (self.folder / "data" / "myid").write_text(f"{number}\n")
+
+    def ask(self, word: str) -> str:
+        """What it answers to one of the four-letter words, nothing if it does not."""
+        try:
+            with socket.create_connection(("127.0.0.1", self.port), timeout=2.0) as asked:
+                asked.sendall(word.encode())
+                return asked.makefile("rb").read().decode()
+        except OSError:
+            return ""
+
+    @property
+    def mode(self) -> str:
+        """'standalone', 'leader', 'follower', or '' while it does not serve."""
+        lines = self.ask("srvr").splitlines()
+        return next((line.removeprefix("Mode: ") for line in lines if line.startswith("Mode: ")), "")
+
+
+class Ensemble:
+    """Three servers that elect a leader."""
+
+    def __init__(self, settings: Mapping[str, object] | None = None, size: int = 3) -> None:
+        peers = {each: f"127.0.0.1:{free_port()}:{free_port()}" for each in range(1, size + 1)}
+        self.servers = [ZookeeperServer(number=each, ensemble=peers, settings=settings) for each in peers]
+
+    def __enter__(self) -> "Ensemble":
+        try:
+            for server in self.servers:
+                server.start()
+            self.until_serving()
+        except BaseException:
+            self.close()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        for server in self.servers:
+            server.kill()
+            server.close()
+
+    @property
+    def hosts(self) -> str:
+        return ",".join(f"127.0.0.1:{server.port}" for server in self.servers)
+
+    @property
+    def url(self) -> str:
+        return f"zookeeper://{self.hosts}"
+
+    def repair(self) -> None:
+        """All up, and serving."""
+        for server in self.servers:
+            if server.running:
+                server.resume()
+            else:
+                server.start()
+        self.until_serving()
+
+    def until_serving(self, most: int | None = None) -> None:
+        """Until all that run (or as many as that) serve, and one of them leads."""
+        running = [server for server in self.servers if server.running]
+
+        def serving() -> bool:
+            modes = [server.mode for server in running]
+            return "leader" in modes and sum(map(bool, modes)) >= (most or len(running))
+
+        until(serving, 30)
+
+    def leader(self) -> ZookeeperServer:
+        return next(server for server in self.servers if server.running and server.mode == "leader")
+
+    def followers(self) -> list[ZookeeperServer]:
+        return [server for server in self.servers if server.running and server.mode == "follower"]
+
+
+def find_jar() -> str:
+    return find_file(JAR, "zookeeper")
+
+
+def until(condition: Callable[[], object], within: float = 20.0) -> None:
+    deadline = time.monotonic() + within
+    while not condition():
+        if time.monotonic() > deadline:
+            raise AssertionError(f"not so after {within:g} s")
+        time.sleep(0.01)
+
+
+# Started once for each process that runs tests, and ended with it.
+
+
+@cache
+def shared_server() -> ZookeeperServer:
+    server = ZookeeperServer(properties={"znode.container.checkIntervalMs": "500"})
+    server.start()
+    until(lambda: server.mode, 30)
+    return server
+
+
+@cache
+def shared_ensemble() -> Ensemble:
+    ensemble = Ensemble()
+    ensemble.__enter__()
+    return ensemble
+
+
+def sessions_at(server: ZookeeperServer) -> int:
+    """How many sessions a server that is alone, or leads, keeps."""
+    lines = server.ask("mntr").splitlines()
+    return int(next(line.split()[1] for line in lines if line.startswith("zk_global_sessions")))

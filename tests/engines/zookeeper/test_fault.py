@@ -1,0 +1,219 @@
+"""One real server that dies, stops, forgets, or whose replies are lost."""
+
+import threading
+
+import pytest
+
+import fencepost
+from fencepost import Lost, Unavailable, Uncertain
+from fencepost.core.event import Event, Jeopardy, LeaseLost, Recovered
+from fencepost.core.lease import Standing
+from fencepost.testing.proxy import Proxy
+from fencepost.testing.zookeeper import ZookeeperServer, sessions_at, shared_server, until
+
+from .observer import Observer
+
+
+@pytest.fixture
+def shared() -> ZookeeperServer:
+    return shared_server()
+
+
+def test_a_killed_server_is_unavailable_and_the_lock_outlives_its_restart(server: ZookeeperServer, url: str) -> None:
+    with fencepost.connect(url, ttl=9) as first, fencepost.connect(url, ttl=9) as second:
+        held = first.lock("a").acquire()
+        server.kill()
+        with pytest.raises((Unavailable, Uncertain)):
+            second.lock("a").acquire(timeout=0)
+        server.start()
+        until(lambda: server.mode, 30)
+        assert second.lock("a").try_acquire() is None
+        assert held.held
+        held.release()
+        assert second.lock("a").acquire(timeout=5).token > held.token
+
+
+def test_the_holder_is_told_in_time_when_the_server_stops_answering(server: ZookeeperServer, url: str) -> None:
+    with fencepost.connect(url, ttl=1) as session:
+        happened: list[Event] = []
+        session.subscribe(happened.append, Jeopardy, LeaseLost)
+        grant = session.lock("a").acquire()
+        server.pause()
+        try:
+            assert grant.lost.wait(3)
+            assert not grant.held
+            assert [type(each) for each in happened[:1] + happened[-1:]] == [Jeopardy, LeaseLost]
+            with pytest.raises((Unavailable, Uncertain)):
+                session.lock("b").acquire(timeout=0)
+        finally:
+            server.resume()
+        with session.lock("a", timeout=10) as new:
+            assert new.token > grant.token
+
+
+def test_a_session_that_ended_while_its_holder_was_cut_off_is_a_loss(shared: ZookeeperServer) -> None:
+    """kazoo's `Lock.is_acquired` stays true here."""
+    with (
+        Proxy(shared.port) as proxy,
+        fencepost.connect(f"zookeeper://127.0.0.1:{proxy.port}/cut", ttl=1) as cut,
+        fencepost.connect(f"zookeeper://127.0.0.1:{shared.port}/cut", ttl=3) as other,
+    ):
+        happened: list[Event] = []
+        cut.subscribe(happened.append, Jeopardy, LeaseLost)
+        old = cut.lock("a").acquire()
+        keeper = cut.keeper()
+        proxy.cut()
+        new = other.lock("a").acquire(timeout=10)
+        assert keeper.ends_at <= new.granted_at
+        assert old.lost.is_set()
+        assert old.standing is Standing.LOST
+        assert new.token > old.token
+        assert [type(each) for each in happened[:1] + happened[-1:]] == [Jeopardy, LeaseLost]
+        proxy.heal()
+        with pytest.raises(Lost):
+            old.check()
+        with cut.lock("b", timeout=5):
+            pass
+
+
+def test_a_short_cut_is_jeopardy_and_the_same_session_goes_on(shared: ZookeeperServer) -> None:
+    with (
+        Proxy(shared.port) as proxy,
+        fencepost.connect(f"zookeeper://127.0.0.1:{proxy.port}/short", ttl=3) as session,
+    ):
+        happened: list[Event] = []
+        session.subscribe(happened.append, Jeopardy, Recovered)
+        grant = session.lock("a").acquire()
+        proxy.cut()
+        until(lambda: grant.standing is Standing.JEOPARDY)
+        assert grant.held
+        proxy.heal()
+        until(lambda: grant.standing is Standing.HELD)
+        assert [type(each) for each in (happened[0], happened[-1])] == [Jeopardy, Recovered]
+        grant.release()
+
+
+def test_a_create_whose_reply_is_lost_is_found_again_and_is_one_grant(shared: ZookeeperServer) -> None:
+    with (
+        Proxy(shared.port) as proxy,
+        Observer(shared) as observer,
+        fencepost.connect(f"zookeeper://127.0.0.1:{proxy.port}/lost", ttl=4.5) as session,
+    ):
+        session.lock("warm").acquire().release()
+        proxy.drop_replies()
+        healing = threading.Thread(target=lambda: (until(lambda: observer.nodes("/lost/a")), proxy.heal()))
+        healing.start()
+        with session.lock("a", timeout=20) as grant:
+            assert observer.tokens("/lost/a") == [grant.token]
+        healing.join()
+        assert observer.nodes("/lost/a") == []
+
+
+def test_a_try_whose_reply_is_lost_leaves_no_orphan(shared: ZookeeperServer) -> None:
+    with (
+        Proxy(shared.port) as proxy,
+        Observer(shared) as observer,
+        fencepost.connect(f"zookeeper://127.0.0.1:{proxy.port}/orphan", ttl=4.5) as session,
+    ):
+        other = session.lock("other").acquire()
+        proxy.drop_replies()
+        cutting = threading.Thread(target=lambda: (until(lambda: observer.nodes("/orphan/a")), proxy.cut()))
+        cutting.start()
+        with pytest.raises((Unavailable, Uncertain)):
+            session.lock("a").try_acquire()
+        cutting.join()
+        assert len(observer.nodes("/orphan/a")) == 1
+        proxy.heal()
+        until(lambda: not observer.nodes("/orphan/a"))
+        # The session lives on: only its settlement can have done that.
+        assert other.held
+        other.release()
+
+
+def test_a_create_that_arrives_after_it_was_given_up_is_swept_away(shared: ZookeeperServer) -> None:
+    with (
+        Proxy(shared.port) as proxy,
+        Proxy(shared.port) as detour,
+        Observer(shared) as observer,
+        fencepost.connect(f"zookeeper://127.0.0.1:{proxy.port},127.0.0.1:{detour.port}/late", ttl=4.5) as session,
+    ):
+        detour.refuse()
+        other = session.lock("other").acquire()
+        proxy.hold()
+        proxy.refuse()
+        detour.heal()
+        with session.lock("a", timeout=10):
+            pass
+        assert observer.nodes("/late/a") == []
+        # What was held back arrives now, on a connection that was given up: it is for the same session.
+        proxy.heal()
+        until(lambda: not observer.nodes("/late/a") and session.statistics().renewals >= 2)
+        assert other.held
+        other.release()
+
+
+def test_a_waiter_whose_connection_is_cut_keeps_its_place(shared: ZookeeperServer) -> None:
+    with (
+        Proxy(shared.port) as proxy,
+        fencepost.connect(f"zookeeper://127.0.0.1:{shared.port}/place", ttl=9) as first,
+        fencepost.connect(f"zookeeper://127.0.0.1:{proxy.port}/place", ttl=9, holder="cut") as cut,
+        fencepost.connect(f"zookeeper://127.0.0.1:{shared.port}/place", ttl=9, holder="behind") as behind,
+    ):
+        held = first.lock("a").acquire()
+        taken: list[str] = []
+
+        def take(session: fencepost.Session) -> None:
+            with session.lock("a", timeout=20) as grant:
+                taken.append(grant.holder.label)
+
+        threads = []
+        for number, session in enumerate((cut, behind)):
+            threads.append(threading.Thread(target=take, args=[session]))
+            threads[-1].start()
+            until(lambda number=number: len(first.look("a").waiters) == number + 1)
+        proxy.cut()
+        proxy.heal()
+        held.release()
+        for thread in threads:
+            thread.join(20)
+        assert taken == ["cut", "behind"]
+
+
+def test_a_session_that_ends_while_waiting_is_replaced_and_leaves_nobody_in_the_line(shared: ZookeeperServer) -> None:
+    with (
+        Proxy(shared.port) as proxy,
+        Observer(shared) as observer,
+        fencepost.connect(f"zookeeper://127.0.0.1:{shared.port}/wait", ttl=9) as first,
+        fencepost.connect(f"zookeeper://127.0.0.1:{proxy.port}/wait", ttl=1) as cut,
+    ):
+        held = first.lock("a").acquire()
+        outcome: list[object] = []
+
+        def wait() -> None:
+            try:
+                outcome.append(cut.lock("a").acquire(timeout=30))
+            except fencepost.FencepostError as error:
+                outcome.append(error)
+
+        waiter = threading.Thread(target=wait)
+        waiter.start()
+        until(lambda: len(observer.nodes("/wait/a")) == 2)
+        proxy.cut()
+        until(lambda: len(observer.nodes("/wait/a")) == 1)
+        waiter.join(20)
+        # Cut off for longer than its lease: told so, rather than waiting for ever.
+        assert isinstance(outcome[0], fencepost.FencepostError)
+        proxy.heal()
+        held.release()
+        with cut.lock("a", timeout=5) as grant:
+            assert grant.token > held.token
+
+
+def test_nothing_is_left_behind_when_sessions_close(server: ZookeeperServer, url: str) -> None:
+    with fencepost.connect(url, ttl=30) as first, fencepost.connect(url, ttl=30) as second:
+        first.lock("a").acquire()
+        assert second.lock("a").try_acquire() is None
+        with pytest.raises(fencepost.AcquireTimeout):
+            second.lock("a").acquire(timeout=0.05)
+        assert sessions_at(server) == 2
+    assert sessions_at(server) == 0
