@@ -32,6 +32,8 @@ BUILT_IN = {
     "redis+unix": Entry("fencepost.engines.redis"),
     "redis+sentinel": Entry("fencepost.engines.redis.sentinel"),
     "redis+cluster": Entry("fencepost.engines.redis.cluster"),
+    "consul": Entry("fencepost.engines.consul"),
+    "consuls": Entry("fencepost.engines.consul"),
 }
 
 
