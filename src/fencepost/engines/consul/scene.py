@@ -58,10 +58,10 @@ class View:
     @property
     def vacant(self) -> bool:
         """The lock key is there, and nobody holds by it."""
-        return self.lock is not None and not self.holders and not self.stranger
+        return self.lock is not None and not self.holders and not self.stranger and not self.foreign
 
     def holding(self) -> list[Ask]:
-        if self.stranger:
+        if self.stranger or self.foreign:
             return [Ask(self.name)]
         return [member.record.claim(self.name, None).ask for member in self.holders]
 

@@ -42,7 +42,7 @@ from fencepost.engines.consul.transaction import (
 from fencepost.errors import Refused, Unavailable
 
 # How many claims one renewal looks after: as many as a transaction can read.
-MOST_LOOKS = 100
+MOST_LOOKS = 60
 MOST_ATTEMPTS = 100
 LOST = "the engine no longer has it"
 ENDED = "consul has no session of this holder: it ended"
@@ -103,7 +103,11 @@ class AsyncConsulEngine:
         """Which of the claims consul does not have any more. With very many of them, each renewal looks at some."""
         looked = lease.next_looks(list(claims), MOST_LOOKS)
         keys = [self._key_of(claim) for claim in looked]
-        found = await self._read([one(key) for key in keys])
+        shared = {claim.name: lock_of(self._prefix, claim.name) for claim in looked if claim.ask.mode != Mode.EXCLUSIVE}
+        found = await self._read([one(key) for key in {*keys, *shared.values()}])
+        if any(not found[key].session for key in shared.values()):
+            # The one of us who kept others out has died: let another do so.
+            await self._line.settle(await self._line.views(shared))
         amiss = [
             claim
             for claim, key in zip(looked, keys, strict=True)

@@ -47,7 +47,9 @@ class AsyncStore:
         if response.status == 200:
             return pairs_of(response.body)
         if response.status == 409:
-            return conflict_of(response.body)
+            conflict = conflict_of(response.body)
+            if not conflict.says("Permission denied"):
+                return conflict
         raise explain(response, self._link.host)
 
     async def watch(
