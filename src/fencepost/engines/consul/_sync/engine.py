@@ -108,22 +108,13 @@ class ConsulEngine:
         if any(not found[key].session for key in shared.values()):
             # The one of us who kept others out has died: let another do so.
             self._line.settle(self._line.views(shared))
-        amiss = [
-            claim
-            for claim, key in zip(looked, keys, strict=True)
-            if found[key].modified != claim.token and self._still_held(lease, claim)
-        ]
+        amiss = [claim for claim, key in zip(looked, keys, strict=True) if found[key].modified != claim.token]
         if not amiss:
             return []
         removals = read_audit((self._read([one(self._audit)])).get(self._audit))
         for claim in amiss:
             lease.drop(claim.serial, claim.name)
         return [(each.serial, each.name, why_gone(each.name, each.token, removals) or LOST) for each in amiss]
-
-    def _still_held(self, lease: Lease, claim: Claim) -> bool:
-        """Whether it was not given back while consul was asked."""
-        entry = lease.entries.get(claim.serial)
-        return entry is None or entry.tokens is None or entry.tokens.get(claim.name) == claim.token
 
     def lease_close(self, holder: Holder) -> None:
         lease = self._leases.get(holder.id)
