@@ -242,12 +242,10 @@ class ConsulEngine:
         lease = self._leases.get(request.holder.id)
         if lease is None or request.serial not in lease.entries:
             return Gone(entry.over or ENDED)
-        # The time is over, or its place is gone, as when it was granted and evicted before it heard of that.
-        if entry.lost:
-            entry.lost = False
-            answer = self.claim(request, wait=True)
-            return Gone(ENDED) if isinstance(answer, Busy) else answer
-        return queued
+        # The time is over, or its place is gone, as when it was granted and evicted before it heard of that. Look once.
+        entry.lost = False
+        answer = self.claim(request, wait=True)
+        return Gone(ENDED) if isinstance(answer, Busy) else answer
 
     def withdraw(self, request: Request) -> None:
         lease = self._leases.get(request.holder.id)
