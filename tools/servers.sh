@@ -1,7 +1,10 @@
 #!/bin/sh
-# Installs the servers that the tests start themselves, from Debian packages, where that is possible.
+# Installs the servers that the tests start themselves: from Debian packages, where that is possible, and current
+# Consul and etcd from source (tools/servers).
 # Elsewhere the tests that need a missing one are skipped, loudly and counted; in CI they fail.
 set -eu
+
+sh "$(dirname "$0")/servers/build.sh"
 
 # Some servers live where only root looks.
 PATH="$PATH:/usr/sbin:/usr/local/sbin"

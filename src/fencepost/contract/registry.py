@@ -35,6 +35,8 @@ BUILT_IN = {
     "etcd": Entry("fencepost.engines.etcd"),
     "etcds": Entry("fencepost.engines.etcd"),
     "zookeeper": Entry("fencepost.engines.zookeeper"),
+    "consul": Entry("fencepost.engines.consul"),
+    "consuls": Entry("fencepost.engines.consul"),
 }
 
 

@@ -41,6 +41,8 @@ class Traits:
     cells: bool = False
     meters: bool = False
     ttl_floor: float = 0.0
+    # How many times its ttl a lease may outlive its holder.
+    overrun: float = 1.0
     # Other clients of the engine whose locks on the same key exclude ours, and ours theirs.
     neighbours: tuple[str, ...] = ()
 

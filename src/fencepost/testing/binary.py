@@ -5,7 +5,7 @@ import os
 import shutil
 from collections.abc import Sequence
 
-MISSING = " is missing: apt-get install "
+MISSING = " is missing: "
 
 
 def find_binary(name: str, package: str, *, folders: Sequence[str] = ()) -> str:
@@ -18,18 +18,31 @@ def find_binary(name: str, package: str, *, folders: Sequence[str] = ()) -> str:
     found = shutil.which(name, path=os.pathsep.join([os.environ.get("PATH", ""), *places]))
     if found is not None:
         return found
-    raise _missing(name, package)
+    raise _missing(name, f"apt-get install {package}")
 
 
 def find_file(path: str, package: str) -> str:
     """`path` itself, a part of a server that is no program; if it is missing, as above."""
     if os.path.exists(path):
         return path
-    raise _missing(path, package)
+    raise _missing(path, f"apt-get install {package}")
 
 
-def _missing(name: str, package: str) -> BaseException:
-    reason = f"{name}{MISSING}{package}"
+def find_built(name: str) -> str:
+    """The path of a server that `tools/servers/build.sh` builds, such as 'consul', 'etcd' or 'etcdctl'.
+
+    If it was not built, one on PATH will do. If there is none either, it is missed as loudly as by `find_binary`.
+    """
+    cache = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    home = os.environ.get("FENCEPOST_SERVERS") or os.path.join(cache, "fencepost", "servers")
+    found = shutil.which(name, path=os.pathsep.join([os.path.join(home, "bin"), os.environ.get("PATH", "")]))
+    if found is not None:
+        return found
+    raise _missing(name, f"sh tools/servers/build.sh {name}")
+
+
+def _missing(name: str, remedy: str) -> BaseException:
+    reason = f"{name}{MISSING}{remedy}"
     if os.environ.get("CI", "").lower() in ("true", "1"):
         return FileNotFoundError(reason)
     import pytest

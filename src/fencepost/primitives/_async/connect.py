@@ -37,15 +37,17 @@ def connect_async(
     terms = Terms(ttl, margin)
     address = parse_url(url or os.environ.get("FENCEPOST_URL") or EMBEDDED)
     kind = registry.async_engine(address.scheme)
-    if terms.ttl < kind.traits.ttl_floor:
-        raise ValueError(
-            f"ttl {terms.ttl:g} s is shorter than {address.scheme}:// can keep: use {kind.traits.ttl_floor:g} s or more"
-        )
     shortfalls = kind.traits.shortfalls(requires or {})
     if shortfalls:
         raise Unsupported(f"{address.scheme}:// does not give what is required: {'; '.join(shortfalls)}")
     clock = clock or runtime.BootClock()
     engine = kind(address, clock=clock, patience=min(MOST_PATIENCE, terms.span / 3))
+    # Of the engine, not of its kind: an address may say that its server can keep shorter ones.
+    if terms.ttl < engine.traits.ttl_floor:
+        raise ValueError(
+            f"ttl {terms.ttl:g} s is shorter than {address.scheme}:// can keep: "
+            f"use {engine.traits.ttl_floor:g} s or more"
+        )
     session = AsyncSession(engine, terms, label=holder or default_label(), clock=clock)
     session.subscribe(log.write, *log.LOUD)
     return session

@@ -5,6 +5,7 @@ import uuid
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import Protocol
 
@@ -54,22 +55,10 @@ def sqlite() -> Iterator[Site]:
 
 
 @contextmanager
-def redis(scheme: str) -> Iterator[Site]:
-    from fencepost.testing.contract.redis import site
-
-    with site(scheme) as found:
-        yield found
-
-
-@contextmanager
-def etcd(scheme: str) -> Iterator[Site]:
-    from fencepost.testing.contract.etcd import site
-
-    with site(scheme) as found:
-def zookeeper() -> Iterator[Site]:
-    from fencepost.testing.contract.zookeeper import site
-
-    with site() as found:
+def served(engine: str, scheme: str) -> Iterator[Site]:
+    """An engine with a server, which its module here starts."""
+    start: Callable[[str], AbstractContextManager[Site]] = import_module(f"fencepost.testing.contract.{engine}").site
+    with start(scheme) as found:
         yield found
 
 
@@ -77,12 +66,14 @@ def zookeeper() -> Iterator[Site]:
 SITES: dict[str, Callable[[], AbstractContextManager[Site]]] = {
     "memory": memory,
     "sqlite": sqlite,
-    "redis": partial(redis, "redis"),
-    "rediss": partial(redis, "rediss"),
-    "redis+unix": partial(redis, "redis+unix"),
-    "redis+sentinel": partial(redis, "redis+sentinel"),
-    "redis+cluster": partial(redis, "redis+cluster"),
-    "etcd": partial(etcd, "etcd"),
-    "etcds": partial(etcd, "etcds"),
-    "zookeeper": zookeeper,
+    "redis": partial(served, "redis", "redis"),
+    "rediss": partial(served, "redis", "rediss"),
+    "redis+unix": partial(served, "redis", "redis+unix"),
+    "redis+sentinel": partial(served, "redis", "redis+sentinel"),
+    "redis+cluster": partial(served, "redis", "redis+cluster"),
+    "etcd": partial(served, "etcd", "etcd"),
+    "etcds": partial(served, "etcd", "etcds"),
+    "zookeeper": partial(served, "zookeeper", "zookeeper"),
+    "consul": partial(served, "consul", "consul"),
+    "consuls": partial(served, "consul", "consuls"),
 }

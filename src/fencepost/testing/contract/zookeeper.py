@@ -32,7 +32,7 @@ class KazooLock:
 
 
 @contextmanager
-def site(hosts: str | None = None) -> Iterator[Site]:
+def site(scheme: str = "zookeeper", hosts: str | None = None) -> Iterator[Site]:
     """A folder of its own at the servers that `hosts` names, by default at one that all tests of a process share."""
     hosts = hosts or f"127.0.0.1:{shared_server().port}"
     folder = uuid.uuid4().hex

@@ -1,0 +1,191 @@
+# Written by hand; the blocking twin under _sync is generated from it.
+"""The queue before each name: seen as it is, moved on, and waited in.
+
+All who wait here for one name share one open question to the agent: whoever comes first asks it for all, about the
+foremost of them, and rings for the next when it leaves.
+"""
+
+import random
+from collections.abc import Iterable, Mapping
+
+from fencepost._runtime import aio as runtime
+from fencepost._runtime.clock import LONGEST_NAP
+from fencepost.contract.answer import Gone, Granted
+from fencepost.engines.consul._async.store import AsyncStore
+from fencepost.engines.consul.key import lock_of
+from fencepost.engines.consul.lease import Entry
+from fencepost.engines.consul.scene import View, missing, next_step, tokens_of, view_of, watched
+from fencepost.engines.consul.transaction import Conflict, Pair, tree
+from fencepost.engines.consul.wire import aio as wire
+from fencepost.errors import Unavailable
+
+MOST_STEPS = 1000
+MOST_BUSY = 1000
+# The end of a lock delay is told by nobody: seconds between looks for it.
+LOOK_AGAIN = (0.1, 0.3)
+Desk = tuple[str, int] | str
+
+
+class AsyncLine:
+    def __init__(self, store: AsyncStore, prefix: str, clock: runtime.Clock) -> None:
+        self._store = store
+        self._prefix = prefix
+        self._now = clock.now
+        self._waiting: dict[Desk, dict[tuple[str, int], Entry]] = {}
+        # Who asks for all at a desk, if anybody does.
+        self._asking: dict[Desk, Entry] = {}
+        self._watches: dict[Desk, wire.Watch] = {}
+        # Names that had a queue when they were last seen: there it is quicker to queue up at once.
+        self._busy: dict[str, None] = {}
+
+    def is_busy(self, names: Iterable[str]) -> bool:
+        return bool(self._busy) and any(name in self._busy for name in names)
+
+    # Seeing
+
+    async def views(self, locks: Mapping[str, str]) -> dict[str, View]:
+        found = await self._store.transact([tree(key) for key in locks.values()])
+        if isinstance(found, Conflict):
+            raise Unavailable(f"consul did not read: {'; '.join(found.reasons.values())}")
+        return self.views_of(locks, found)
+
+    def views_of(self, locks: Mapping[str, str], pairs: Mapping[str, Pair]) -> dict[str, View]:
+        return {name: view_of(name, key, pairs) for name, key in locks.items()}
+
+    # Moving on
+
+    async def settle(self, views: dict[str, View]) -> dict[str, View]:
+        """Do whatever is to be done about these names, whoever it is for, and tell those who wait here."""
+        for _ in range(MOST_STEPS):
+            while further := missing(views):
+                views |= await self.views({name: lock_of(self._prefix, name) for name in further})
+            step = next_step(views, self._store.now())
+            if step is None:
+                break
+            locks = {name: view.key for name, view in views.items()}
+            found = await self._store.transact([*step, *(tree(key) for key in locks.values())])
+            if not isinstance(found, Conflict):
+                views = self.views_of(locks, found)
+            elif found.says("due to lock delay"):
+                break
+            else:
+                # Somebody else was quicker.
+                views = await self.views(locks)
+        self._tell(views)
+        return views
+
+    def _tell(self, views: Mapping[str, View]) -> None:
+        for name, view in views.items():
+            if not view.waiters:
+                self._busy.pop(name, None)
+        for desk in list(self._waiting):
+            for entry in list(self._waiting.get(desk, {}).values()):
+                if entry.locks.keys() <= views.keys():
+                    tokens = tokens_of(entry.request, views)
+                    if tokens is not None:
+                        self.leave(entry)
+                        entry.grant(tokens)
+
+    # Waiting
+
+    def join(self, entry: Entry) -> None:
+        self._waiting.setdefault(_desk(entry), {})[entry.key] = entry
+        for name in entry.locks:
+            self._busy[name] = None
+        while len(self._busy) > MOST_BUSY:
+            self._busy.pop(next(iter(self._busy)))
+
+    def leave(self, entry: Entry) -> None:
+        desk = _desk(entry)
+        there = self._waiting.get(desk, {})
+        there.pop(entry.key, None)
+        if not there:
+            self._waiting.pop(desk, None)
+
+    def end(self, entries: Iterable[Entry], reason: str) -> None:
+        """The lease of these is over."""
+        for entry in list(entries):
+            self.leave(entry)
+            entry.end(reason)
+            watch = self._watches.get(_desk(entry))
+            if watch is not None:
+                watch.interrupt()
+
+    def close(self) -> None:
+        for watch in list(self._watches.values()):
+            watch.interrupt()
+
+    async def wait(self, entry: Entry, timeout: float) -> Granted | Gone | None:
+        """The outcome; None when the time is over, or the entry has lost its place."""
+        until = self._now() + timeout
+        desk = _desk(entry)
+        bell = entry.bell = runtime.Event()
+        while True:
+            if entry.over is not None:
+                return Gone(entry.over)
+            if entry.tokens is not None:
+                return Granted(tuple(entry.tokens[ask.name] for ask in entry.request.asks))
+            left = until - self._now()
+            if left <= 0 or entry.lost:
+                return None
+            if self._asking.setdefault(desk, entry) is entry:
+                try:
+                    await self._ask(entry, until)
+                finally:
+                    self._asking.pop(desk, None)
+                    self._ring_next(desk, entry)
+            else:
+                await bell.wait(min(left, LONGEST_NAP))
+                bell.clear()
+
+    def _ring_next(self, desk: Desk, entry: Entry) -> None:
+        for other in list(self._waiting.get(desk, {}).values()):
+            if other is not entry and other.bell is not None:
+                other.ring()
+
+    async def _ask(self, entry: Entry, until: float) -> None:
+        """See how things stand, and if it is not our turn, wait for news of whoever is in the way."""
+        desk = _desk(entry)
+        views = await self.settle(await self.views(entry.locks))
+        if entry.tokens is not None or entry.over is not None:
+            return
+        if not all(views[name].find(entry.key) for name in entry.locks):
+            entry.lost = True
+            return
+        foremost, view = self._foremost(desk, entry, views)
+        pair, below = watched(view, foremost.key)
+        left = until - self._now()
+        if pair is None or not pair.session:
+            # Free, and not to be had yet.
+            bell = entry.bell
+            assert isinstance(bell, runtime.Event)
+            await bell.wait(max(0.0, min(left, random.uniform(*LOOK_AGAIN))))
+            return
+        watch = self._watches[desk] = wire.Watch()
+        try:
+            if entry.over is None and entry.tokens is None:
+                await self._store.watch(pair, until, watch, left, below=below)
+        finally:
+            self._watches.pop(desk, None)
+
+    def _foremost(self, desk: Desk, entry: Entry, views: Mapping[str, View]) -> tuple[Entry, View]:
+        """Whose turn comes first of those who wait at this desk, and the name on which it waits for others."""
+        if not isinstance(desk, str):
+            blocked = [view for view in views.values() if view.name in entry.locks and _is_behind(view, entry)]
+            return entry, (blocked or [views[name] for name in entry.locks])[0]
+        view = views[desk]
+        here = self._waiting.get(desk, {})
+        for member in view.waiters:
+            if member.record.key in here:
+                return here[member.record.key], view
+        return entry, view
+
+
+def _is_behind(view: View, entry: Entry) -> bool:
+    """Whether anybody holds this name, or waits for it, before the entry does."""
+    return bool(view.holders) or view.stranger or view.waiters[0].record.key != entry.key
+
+
+def _desk(entry: Entry) -> Desk:
+    """Requests for one name wait together; one for several has a desk of its own."""
+    return next(iter(entry.locks)) if len(entry.locks) == 1 else entry.key

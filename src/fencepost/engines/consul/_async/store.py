@@ -1,0 +1,114 @@
+# Written by hand; the blocking twin under _sync is generated from it.
+"""The agent's five questions: transactions, reads that wait for news, and sessions."""
+
+import json
+from collections.abc import Sequence
+from typing import Any
+from urllib.parse import quote
+
+from fencepost.engines.consul.address import Address
+from fencepost.engines.consul.http import Response
+from fencepost.engines.consul.timekeeper import Timekeeper
+from fencepost.engines.consul.transaction import (
+    MOST_OPERATIONS,
+    Conflict,
+    Operation,
+    Pair,
+    conflict_of,
+    listed,
+    pairs_of,
+)
+from fencepost.engines.consul.trouble import explain
+from fencepost.engines.consul.wire import aio as wire
+from fencepost.errors import Refused
+
+# An agent answers up to a sixteenth later than asked.
+LONGEST_WATCH = 60
+
+
+class AsyncStore:
+    def __init__(self, address: Address, patience: float) -> None:
+        self._link = wire.Link(address.hosts, patience)
+        self._query = address.query
+        self._host = f"Host: {address.hosts[0]}\r\n".encode() + address.headers
+        self._txn_head = self._head("PUT", "/v1/txn")
+        self._timekeeper = Timekeeper()
+        self.now = self._timekeeper.now
+
+    async def transact(self, operations: Sequence[Operation]) -> dict[str, Pair] | Conflict:
+        """All of it or nothing; what it read, by key."""
+        if len(operations) > MOST_OPERATIONS:
+            raise Refused(
+                f"{len(operations)} operations are more than the {MOST_OPERATIONS} of one transaction in consul"
+            )
+        body = json.dumps(operations, separators=(",", ":")).encode()
+        response = await self._link.call(b"%b%d\r\n\r\n%b" % (self._txn_head, len(body), body))
+        self._timekeeper.hear(response.date)
+        if response.status == 200:
+            return pairs_of(response.body)
+        if response.status == 409:
+            conflict = conflict_of(response.body)
+            if not conflict.says("Permission denied"):
+                return conflict
+        raise explain(response, self._link.host)
+
+    async def watch(
+        self, pair: Pair, until: float, watch: wire.Watch, left: float, *, below: bool = False
+    ) -> dict[str, Pair] | None:
+        """What stands there once it has changed since `pair` was read; None when the time is over."""
+        path = f"/v1/kv/{quote(pair.key)}?index={pair.modified}&wait={max(1, int(min(left, LONGEST_WATCH) * 1000))}ms"
+        request = self._head("GET", path + "&recurse" * below) + b"0\r\n\r\n"
+        response = await self._link.watch(request, until, watch)
+        if response is None:
+            return None
+        self._timekeeper.hear(response.date)
+        if response.status == 404:
+            return {}
+        if response.status != 200:
+            raise explain(response, self._link.host)
+        return listed(response.body)
+
+    async def list(self, prefix: str) -> dict[str, Pair]:
+        """Everything whose key begins so. A transaction would not read all there is."""
+        response = await self._call("GET", f"/v1/kv/{quote(prefix)}?recurse")
+        if response.status not in (200, 404):
+            raise explain(response, self._link.host)
+        return listed(response.body) if response.status == 200 else {}
+
+    async def session_create(self, settings: dict[str, Any]) -> str:
+        identifier: str = json.loads(await self._ask("PUT", "/v1/session/create", settings))["ID"]
+        return identifier
+
+    async def session_renew(self, session: str) -> bool:
+        """Whether it is still there."""
+        response = await self._call("PUT", f"/v1/session/renew/{session}")
+        if response.status not in (200, 404):
+            raise explain(response, self._link.host)
+        return response.status == 200
+
+    async def session_destroy(self, session: str) -> None:
+        await self._ask("PUT", f"/v1/session/destroy/{session}")
+
+    async def sessions(self) -> Sequence[dict[str, Any]]:
+        found: Sequence[dict[str, Any]] = json.loads(await self._ask("GET", "/v1/session/list"))
+        return found
+
+    def close(self) -> None:
+        self._link.close()
+
+    async def _ask(self, method: str, path: str, body: Any = None) -> bytes:
+        response = await self._call(method, path, body)
+        if response.status != 200:
+            raise explain(response, self._link.host)
+        return response.body
+
+    async def _call(self, method: str, path: str, body: Any = None) -> Response:
+        text = b"" if body is None else json.dumps(body).encode()
+        response = await self._link.call(b"%b%d\r\n\r\n%b" % (self._head(method, path), len(text), text))
+        self._timekeeper.hear(response.date)
+        return response
+
+    def _head(self, method: str, path: str) -> bytes:
+        if self._query:
+            path += ("&" if "?" in path else "?") + self._query
+        return f"{method} {path} HTTP/1.1\r\n".encode() + self._host + b"Content-Length: "

@@ -1,0 +1,414 @@
+# Generated from src/fencepost/engines/consul/_async/engine.py by tools/unasync.py. Do not edit: run `make gen`.
+"""The engine on Consul: one session for each lease, one key for each lock, one transaction for each step.
+
+What holds: a token is the index of the raft log at which the lock was granted, so that it grows for ever, also when the
+key is deleted in between, a server restarts, or another leads. Waiters of fencepost are served in the order in which
+they reached the leader; whoever releases makes the next one the holder in the same transaction. `consul lock` on the
+same key excludes us, and we it; it has no place in our queue and gets the lock when nobody of ours waits.
+
+Limits: a session ends between once and twice its time to live after its last renewal. Beside a read lock of ours
+`consul lock` is kept out by the session of one of the readers; when that one dies, another steps in at a renewal.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from typing import ClassVar
+
+from fencepost._runtime import threads as runtime
+from fencepost.contract.answer import Busy, Gone, Granted, Queued, Renewal, Snapshot, Standing
+from fencepost.core.claim import Claim, Mode, Request, ahead
+from fencepost.core.holder import Holder
+from fencepost.core.traits import Traits
+from fencepost.core.url import Url
+from fencepost.engines.consul._sync.line import Line
+from fencepost.engines.consul._sync.store import Store
+from fencepost.engines.consul.address import TTL_MIN, locate
+from fencepost.engines.consul.audit import Removal, evictions_of, read_audit, why_gone, write_audit
+from fencepost.engines.consul.key import AUDIT, LOCK, lock_of, name_of, path_of, place_of, split
+from fencepost.engines.consul.lease import Entry, Lease
+from fencepost.engines.consul.record import read
+from fencepost.engines.consul.scene import View, hand_over, heir_of, is_open_to, queue_up, seize, tokens_of, view_of
+from fencepost.engines.consul.transaction import (
+    Conflict,
+    Operation,
+    Pair,
+    at_index,
+    change,
+    delete,
+    one,
+    tree,
+    unchanged,
+)
+from fencepost.errors import Refused, Unavailable
+
+# How many claims one renewal looks after: as many as a transaction can read.
+MOST_LOOKS = 60
+MOST_ATTEMPTS = 100
+LOST = "the engine no longer has it"
+ENDED = "consul has no session of this holder: it ended"
+CLOSED = "the lease was closed"
+
+
+class ConsulEngine:
+    traits: ClassVar[Traits] = Traits(
+        scope="network",
+        fencing="strict",
+        survives="minority",
+        order="arrival",
+        death="lease",
+        ttl_floor=TTL_MIN,
+        overrun=2.0,
+        neighbours=("consul lock",),
+    )
+
+    def __init__(self, url: Url, *, clock: runtime.Clock, patience: float) -> None:
+        self._address = locate(url)
+        if self._address.ttl_min != TTL_MIN:
+            vars(self)["traits"] = replace(self.traits, ttl_floor=self._address.ttl_min)
+        self._prefix = self._address.prefix
+        self._audit = self._prefix + AUDIT
+        self._store = Store(self._address, patience)
+        self._line = Line(self._store, self._prefix, clock)
+        self._leases: dict[str, Lease] = {}
+
+    # Leases
+
+    def lease_open(self, holder: Holder, ttl: float) -> None:
+        lease = Lease(holder, ttl, self._prefix)
+        lease.session = self._store.session_create(
+            {
+                "Name": f"fencepost {holder.id} {holder.label}",
+                "TTL": f"{int(ttl * 1000)}ms",
+                "LockDelay": f"{int(self._address.delay(ttl) * 1000)}ms",
+                "Behavior": self._address.behavior,
+                "NodeChecks": self._address.checks,
+            }
+        )
+        self._leases[holder.id] = lease
+        found = self._store.transact(lease.new_epoch())
+        if isinstance(found, Conflict):
+            raise Unavailable(f"consul ended the session as it began: {found}")
+        lease.epoch = found[lease.key].modified
+
+    def lease_renew(self, holder: Holder, ttl: float, claims: Collection[Claim]) -> Renewal:
+        lease = self._leases.get(holder.id)
+        if lease is None:
+            return Renewal(alive=False)
+        if not self._store.session_renew(lease.session):
+            self._forget(lease, ENDED)
+            return Renewal(alive=False)
+        return Renewal(True, tuple(self._gone(lease, claims))) if claims else Renewal(True)
+
+    def _gone(self, lease: Lease, claims: Collection[Claim]) -> list[tuple[int, str, str]]:
+        """Which of the claims consul does not have any more. With very many of them, each renewal looks at some."""
+        looked = lease.next_looks(list(claims), MOST_LOOKS)
+        keys = [self._key_of(claim) for claim in looked]
+        shared = {claim.name: lock_of(self._prefix, claim.name) for claim in looked if claim.ask.mode != Mode.EXCLUSIVE}
+        found = self._read([one(key) for key in {*keys, *shared.values()}])
+        if any(not found[key].session for key in shared.values()):
+            # The one of us who kept others out has died: let another do so.
+            self._line.settle(self._line.views(shared))
+        amiss = [claim for claim, key in zip(looked, keys, strict=True) if found[key].modified != claim.token]
+        if not amiss:
+            return []
+        removals = read_audit((self._read([one(self._audit)])).get(self._audit))
+        for claim in amiss:
+            lease.drop(claim.serial, claim.name)
+        return [(each.serial, each.name, why_gone(each.name, each.token, removals) or LOST) for each in amiss]
+
+    def lease_close(self, holder: Holder) -> None:
+        lease = self._leases.get(holder.id)
+        if lease is not None and lease.session:
+            self._forget(lease, CLOSED)
+            if self._address.behavior != "delete" or self._address.delay(lease.ttl):
+                self._give_back_all(lease)
+            self._store.session_destroy(lease.session)
+            return
+        # Opening it was not answered: it may be there all the same.
+        for session in self._store.sessions():
+            if session["Name"].startswith(f"fencepost {holder.id} "):
+                self._store.session_destroy(session["ID"])
+
+    def _give_back_all(self, lease: Lease) -> None:
+        """What a session still has when it is destroyed is kept from others for its lock delay, or left behind."""
+        for entry in list(lease.entries.values()):
+            self._leave(lease, entry.request)
+        self._store.transact([delete(lease.key)])
+
+    # Claims
+
+    def claim(self, request: Request, *, wait: bool) -> Granted | Queued | Busy | Gone:
+        lease = self._leases.get(request.holder.id)
+        if lease is None:
+            return Gone(ENDED)
+        entry = lease.entries.get(request.serial)
+        known = entry is not None
+        if entry is None:
+            entry = lease.entries[request.serial] = Entry(request, self._prefix)
+        try:
+            for _ in range(MOST_ATTEMPTS):
+                views = self._standing(lease, entry) if known else None
+                if views is None:
+                    views = self._enter(lease, entry, wait=wait)
+                if views is None:
+                    if lease.holder.id not in self._leases:
+                        return Gone(ENDED)
+                    known = True
+                    continue
+                return self._answer(lease, entry, views, wait=wait)
+        except BaseException:
+            # It may still be on its way: see `Lease`.
+            lease.doubt = True
+            raise
+        raise Unavailable(f"consul changed too often under {MOST_ATTEMPTS} attempts to claim")
+
+    def _standing(self, lease: Lease, entry: Entry) -> Mapping[str, View] | None:
+        """How a request stands that was sent before; None if nothing is there of it, or no longer all of it."""
+        views = self._line.settle(self._line.views(entry.locks))
+        members = [views[name].find(entry.key) for name in entry.locks]
+        if all(members):
+            return views
+        if any(members):
+            self._leave(lease, entry.request)
+        return None
+
+    def _enter(self, lease: Lease, entry: Entry, *, wait: bool) -> Mapping[str, View] | None:
+        """Take all at once if nobody is there, else a place in the queue. None if it has to be tried again."""
+        record = lease.record(entry.request, self._store.now())
+        insist = at_index(lease.key, lease.epoch)
+        trees = [tree(key) for key in entry.locks.values()]
+        if not (wait and self._line.is_busy(entry.locks)):
+            found = self._store.transact([insist, *seize(record, lease.session, entry.locks), *trees])
+            if not isinstance(found, Conflict):
+                views = self._line.views_of(entry.locks, found)
+                if not any(view.waiters or view.wrong for view in views.values()):
+                    return views
+                # Somebody was waiting unseen, as after a death: it goes first.
+                self._leave(lease, entry.request)
+            elif self._is_outdated(lease, found):
+                return None
+        if not wait:
+            views = self._line.settle(self._line.views(entry.locks))
+            if not is_open_to(entry.request, views):
+                return views
+        entry.queued = True
+        found = self._store.transact([insist, *queue_up(record, lease.session, entry.locks.values()), *trees])
+        if isinstance(found, Conflict):
+            self._is_outdated(lease, found)
+            return None
+        return self._line.settle(self._line.views_of(entry.locks, found))
+
+    def _is_outdated(self, lease: Lease, conflict: Conflict) -> bool:
+        """Whether the lease was what stood in the way; then it is brought up to date, or found to have ended."""
+        if 0 not in conflict.reasons and not conflict.says("invalid session", lease.session):
+            return False
+        found = (self._read([one(lease.key)]))[lease.key]
+        if found.session != lease.session:
+            self._forget(lease, ENDED)
+        lease.epoch = found.modified
+        return True
+
+    def _answer(
+        self, lease: Lease, entry: Entry, views: Mapping[str, View], *, wait: bool
+    ) -> Granted | Queued | Busy | Gone:
+        request = entry.request
+        tokens = tokens_of(request, views)
+        if tokens is not None:
+            entry.grant(tokens)
+            self._line.leave(entry)
+            return Granted(tokens)
+        for view in views.values():
+            if view.foreign:
+                lease.entries.pop(request.serial, None)
+                self._leave(lease, request)
+                raise Refused(f"'{view.key}' in consul is no lock, but something else's: use another prefix")
+        seen = tuple(
+            claim for name in entry.locks for claim in ahead(views[name].claims(), request.holder, request.serial)
+        )
+        if wait:
+            self._line.join(entry)
+            return Queued(request, seen, entry)
+        lease.entries.pop(request.serial, None)
+        if any(view.find(entry.key) for view in views.values()):
+            self._leave(lease, request)
+        return Busy(seen)
+
+    def wait(self, queued: Queued, timeout: float) -> Granted | Queued | Gone:
+        entry: Entry = queued.place
+        outcome = self._line.wait(entry, timeout)
+        if outcome is not None:
+            return outcome
+        request = queued.request
+        lease = self._leases.get(request.holder.id)
+        if lease is None or request.serial not in lease.entries:
+            return Gone(entry.over or ENDED)
+        # The time is over, or its place is gone, as when it was granted and evicted before it heard of that. Look once.
+        entry.lost = False
+        answer = self.claim(request, wait=True)
+        return Gone(ENDED) if isinstance(answer, Busy) else answer
+
+    def withdraw(self, request: Request) -> None:
+        lease = self._leases.get(request.holder.id)
+        entry = None if lease is None else lease.entries.pop(request.serial, None)
+        if entry is not None:
+            self._line.leave(entry)
+            entry.end("the request was withdrawn")
+        self._leave(lease, request)
+
+    def _leave(self, lease: Lease | None, request: Request) -> None:
+        """Leave nothing of the request, and let whoever is next have what it held."""
+        key = (request.holder.id, request.serial)
+        locks = {ask.name: lock_of(self._prefix, ask.name) for ask in request.asks}
+        places = [delete(place_of(each, *key)) for each in locks.values()]
+        found = self._transact(lease, [*places, *(tree(each) for each in locks.values())])
+        for _ in range(MOST_ATTEMPTS):
+            if isinstance(found, Conflict):
+                found = self._read([tree(each) for each in locks.values()])
+            views = self._line.views_of(locks, found)
+            held = [pair for each in locks.values() if (pair := _own(found.get(each), key)) is not None]
+            if not held:
+                self._line.settle(views)
+                return
+            taken = [operation for pair in held for operation in (unchanged(pair), delete(pair.key))]
+            found = self._store.transact([*taken, *(tree(each) for each in locks.values())])
+        raise Unavailable(f"consul changed too often under {MOST_ATTEMPTS} attempts to withdraw")
+
+    def release(self, claim: Claim) -> bool:
+        holder, serial, ask, token = claim
+        lease = self._leases.get(holder.id)
+        entry = None if lease is None else lease.entries.get(serial)
+        queued = entry is None or entry.queued
+        if lease is not None:
+            lease.drop(serial, ask.name)
+        name, key = ask.name, lock_of(self._prefix, ask.name)
+        place = place_of(key, holder.id, serial)
+        held = place if ask.mode is not Mode.EXCLUSIVE else key
+        operations = [at_index(held, token or 0), delete(held)]
+        if held is key and queued:
+            operations.append(delete(place))
+        follow: list[Operation] = []
+        if held is key and self._line.is_busy([name]):
+            view = (self._line.views({name: key}))[name]
+            heir = heir_of(view)
+            if heir is not None:
+                follow = hand_over(view, heir, self._store.now())
+        found = self._transact(lease, [*operations, *follow, tree(key)])
+        if isinstance(found, Conflict) and follow and 0 not in found.reasons:
+            # The heir has gone meanwhile: let the next one be found afterwards.
+            found = self._transact(lease, [*operations, tree(key)])
+        if isinstance(found, Conflict):
+            return False
+        self._line.settle(self._line.views_of({name: key}, found))
+        return True
+
+    # What operators see and do
+
+    def look(self, name: str) -> Snapshot:
+        key, audit = lock_of(self._prefix, name), self._audit
+        found = self._read([tree(key), one(audit)])
+        view = (self._line.settle(self._line.views_of({name: key}, found)))[name]
+        now = self._store.now()
+        removals = read_audit(found.get(audit))
+        standings = [self._standing_of(view, claim, now) for claim in view.claims()]
+        return Snapshot(
+            name,
+            holders=tuple(each for each in standings if each.claim.token is not None),
+            waiters=tuple(each for each in standings if each.claim.token is None),
+            evictions=evictions_of(name, removals, now),
+        )
+
+    def _standing_of(self, view: View, claim: Claim, now: float) -> Standing:
+        """What is left of a lease consul does not say: at most all of it."""
+        member = view.find((claim.holder.id, claim.serial))
+        if member is None:
+            return Standing(claim, 0.0, 0.0)
+        return Standing(claim, max(0.0, now - member.record.at), member.record.ttl)
+
+    def names(self, prefix: str) -> Sequence[str]:
+        # As much of the prefix as its keys have in common with it for sure.
+        folder, slash, _ = prefix.rpartition("/")
+        found = self._store.list(self._prefix + path_of(folder) + slash if folder else self._prefix)
+        locks: dict[str, dict[str, Pair]] = {}
+        for key, pair in found.items():
+            each = split(self._prefix, key)
+            if each is not None:
+                locks.setdefault(each, {})[key] = pair
+        names = []
+        for key, pairs in locks.items():
+            name = name_of(key[len(self._prefix) : -len(LOCK)])
+            view = view_of(name, key, pairs)
+            if name.startswith(prefix) and view.claims() and not view.foreign:
+                names.append(name)
+        return sorted(names)
+
+    def evict(self, name: str, by: str) -> tuple[Claim, ...]:
+        key, audit = lock_of(self._prefix, name), self._audit
+        for _ in range(MOST_ATTEMPTS):
+            found = self._read([tree(key), one(audit)])
+            view = (self._line.settle(self._line.views_of({name: key}, found)))[name]
+            taken = [claim for claim in view.claims() if claim.token is not None]
+            if not taken or view.foreign:
+                return ()
+            pairs = [member.pair for member in view.holders] or [pair for pair in (view.lock,) if pair is not None]
+            operations = [each for pair in pairs for each in (unchanged(pair), delete(pair.key))]
+            operations += [delete(place_of(key, claim.holder.id, claim.serial)) for claim in taken]
+            now = self._store.now()
+            removals = read_audit(found.get(audit))
+            removals += [Removal(name, claim.token or 0, claim.holder.label, by, now) for claim in taken]
+            operations.append(change(audit, found[audit].modified, write_audit(removals)))
+            after = self._store.transact([*operations, tree(key)])
+            if not isinstance(after, Conflict):
+                self._line.settle(self._line.views_of({name: key}, after))
+                return tuple(taken)
+        raise Unavailable(f"consul changed too often under {MOST_ATTEMPTS} attempts to evict")
+
+    def close(self) -> None:
+        for lease in list(self._leases.values()):
+            self._forget(lease, "the session was closed")
+        self._line.close()
+        self._store.close()
+
+    # Inside
+
+    def _key_of(self, claim: Claim) -> str:
+        """The key that tells whether the claim is held, by its index."""
+        key = lock_of(self._prefix, claim.name)
+        return key if claim.ask.mode is Mode.EXCLUSIVE else place_of(key, claim.holder.id, claim.serial)
+
+    def _read(self, operations: list[Operation]) -> dict[str, Pair]:
+        found = self._store.transact(operations)
+        if isinstance(found, Conflict):
+            raise Unavailable(f"consul did not read: {'; '.join(found.reasons.values())}")
+        return found
+
+    def _transact(self, lease: Lease | None, operations: list[Operation]) -> dict[str, Pair] | Conflict:
+        """A transaction after which no claim of the lease that is still on its way can be granted any more."""
+        if lease is None or not lease.doubt:
+            return self._store.transact(operations)
+        lease.doubt = False
+        try:
+            found = self._store.transact([*operations, *lease.new_epoch()])
+        except BaseException:
+            lease.doubt = True
+            raise
+        if isinstance(found, Conflict):
+            lease.doubt = True
+            if found.says("invalid session", lease.session):
+                # With the session all of its keys went.
+                self._forget(lease, ENDED)
+        else:
+            lease.epoch = found[lease.key].modified
+        return found
+
+    def _forget(self, lease: Lease, reason: str) -> None:
+        self._leases.pop(lease.holder.id, None)
+        self._line.end(lease.entries.values(), reason)
+
+
+def _own(pair: Pair | None, key: tuple[str, int]) -> Pair | None:
+    """The lock key, if it is this request that has it."""
+    record = None if pair is None or not pair.session else read(pair.value)
+    return pair if record is not None and record.key == key else None
+
+
+Engine = ConsulEngine

@@ -1,0 +1,93 @@
+"""HTTP/1.1 as an agent speaks it: requests as bytes, and the answers to them."""
+
+from typing import NamedTuple
+
+
+class Response(NamedTuple):
+    status: int
+    # What a blocking query says to wait for next; 0 if it is not one.
+    at: int
+    # The server's own clock, as it writes it.
+    date: bytes
+    body: bytes
+    closing: bool
+
+
+class Malformed(ValueError):
+    """What came is no HTTP answer, or none that was asked for."""
+
+
+class Parser:
+    """Takes what comes from a socket, and gives the answer once it is complete. One answer at a time."""
+
+    __slots__ = ("_body_at", "_data", "_head", "_length")
+
+    def __init__(self) -> None:
+        self._data = b""
+        self._head = b""
+        self._body_at = 0
+        # None: the body comes in chunks.
+        self._length: int | None = 0
+
+    def feed(self, data: bytes) -> Response | None:
+        self._data = data = self._data + data if self._data else data
+        if not self._body_at and not self._parse_head(data):
+            return None
+        if self._length is None:
+            body = _unchunk(data, self._body_at)
+            if body is None:
+                return None
+        else:
+            missing = self._body_at + self._length - len(data)
+            if missing > 0:
+                return None
+            if missing < 0:
+                raise Malformed("more than the answer came")
+            body = data[self._body_at :]
+        head = self._head
+        response = Response(
+            int(head[9:12]), _number(head, b"x-consul-index"), _field(head, b"date"), body, b"connection: close" in head
+        )
+        self._data, self._body_at = b"", 0
+        return response
+
+    def _parse_head(self, data: bytes) -> bool:
+        end = data.find(b"\r\n\r\n")
+        if end < 0:
+            return False
+        head = self._head = data[: end + 2].lower()
+        if head[:7] != b"http/1.":
+            raise Malformed("this is no HTTP")
+        self._body_at = end + 4
+        self._length = None if b"transfer-encoding: chunked" in head else _number(head, b"content-length")
+        return True
+
+
+def _field(head: bytes, name: bytes) -> bytes:
+    start = head.find(b"\r\n%b: " % name)
+    if start < 0:
+        return b""
+    start += len(name) + 4
+    return head[start : head.find(b"\r\n", start)]
+
+
+def _number(head: bytes, name: bytes) -> int:
+    text = _field(head, name)
+    return int(text) if text else 0
+
+
+def _unchunk(data: bytes, at: int) -> bytes | None:
+    """The body behind `at`, or None if not all of it has come."""
+    parts: list[bytes] = []
+    while True:
+        end = data.find(b"\r\n", at)
+        if end < 0:
+            return None
+        size = int(data[at:end].split(b";")[0], 16)
+        start = end + 2
+        at = start + size + 2
+        if len(data) < at:
+            return None
+        if size == 0:
+            return b"".join(parts)
+        parts.append(data[start : start + size])

@@ -1,0 +1,81 @@
+"""A request as it stands in a value of Consul's, there and back."""
+
+import json
+from base64 import b64decode, b64encode
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from fencepost.core.claim import Ask, Claim, Mode, Request
+from fencepost.core.holder import Holder
+
+# Who holds a lock that none of us took.
+STRANGER = Holder("", "another client")
+MARK = "fencepost"
+
+
+class Record(NamedTuple):
+    """Who asks for what. `at` is the server's time when it came, or was granted; `granted` says so where it shares."""
+
+    request: Request
+    ttl: float
+    at: float
+    granted: bool = False
+
+    @property
+    def key(self) -> tuple[str, int]:
+        return self.request.holder.id, self.request.serial
+
+    def claim(self, name: str, token: int | None) -> Claim:
+        ask = next(ask for ask in self.request.asks if ask.name == name)
+        return Claim(self.request.holder, self.request.serial, ask, token)
+
+
+def write(record: Record) -> str:
+    (holder, label), serial, asks = record.request
+    return _encode(
+        {
+            MARK: 1,
+            "holder": holder,
+            "label": label,
+            "serial": serial,
+            "ttl": record.ttl,
+            "at": round(record.at, 3),
+            "granted": record.granted,
+            "asks": asks,
+        }
+    )
+
+
+@lru_cache(maxsize=1024)
+def read(value: str) -> Record | None:
+    """None if the value is not of our making."""
+    found = _decode(value)
+    if found is None or "holder" not in found:
+        return None
+    asks = tuple(Ask(name, Mode(mode), weight, limit, note) for name, mode, weight, limit, note in found["asks"])
+    request = Request(Holder(found["holder"], found["label"]), found["serial"], asks)
+    return Record(request, found["ttl"], found["at"], found["granted"])
+
+
+def shared_by(record: Record) -> str:
+    """The value of a lock that several hold together: who came last, so that it changes with each."""
+    holder, serial = record.key
+    return _encode({MARK: 1, "shared": f"{holder}-{serial}"})
+
+
+@lru_cache(maxsize=1024)
+def is_shared(value: str) -> bool:
+    found = _decode(value)
+    return found is not None and "shared" in found
+
+
+def _encode(value: Any) -> str:
+    return b64encode(json.dumps(value, separators=(",", ":")).encode()).decode()
+
+
+def _decode(value: str) -> dict[str, Any] | None:
+    try:
+        found = json.loads(b64decode(value))
+    except ValueError:
+        return None
+    return found if isinstance(found, dict) and MARK in found else None

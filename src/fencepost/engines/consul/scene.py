@@ -1,0 +1,239 @@
+"""How a name stands, read from its keys, and what is to be done about it: pure decisions.
+
+The lock key tells who holds a name alone: it is locked by that holder's session. Everyone who waits, and everyone who
+shares the name with others, has a key of its own below it, also locked by its session, so that Consul itself removes
+what a dead session leaves. Order of arrival is the order in which these keys were created. While several share a name,
+the lock key is locked by one of them and changes with each who joins, so that a transaction can insist on what it saw.
+"""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from fencepost.core.claim import Ask, Claim, Mode, Request, admits, admitted
+from fencepost.engines.consul.key import place_of
+from fencepost.engines.consul.record import STRANGER, Record, is_shared, read, shared_by, write
+from fencepost.engines.consul.transaction import (
+    LOCK_FLAG,
+    Operation,
+    Pair,
+    absent,
+    change,
+    delete,
+    lock,
+    unchanged,
+)
+
+
+class Member(NamedTuple):
+    """A request as one name knows it: with the key that it has there, and with its token if it holds the name."""
+
+    record: Record
+    pair: Pair
+    token: int | None = None
+
+
+@dataclass(slots=True)
+class View:
+    """One name at one moment."""
+
+    name: str
+    key: str
+    lock: Pair | None = None
+    holders: list[Member] = field(default_factory=list)
+    waiters: list[Member] = field(default_factory=list)
+    # Keys that a dead session left behind, where sessions release instead of delete.
+    dead: list[Pair] = field(default_factory=list)
+    stranger: bool = False
+    # The lock key is locked by one who shares the name, or did.
+    shared: bool = False
+    # Somebody locked the name for itself alone while others shared it unseen: it does not hold.
+    wrong: bool = False
+
+    @property
+    def foreign(self) -> bool:
+        """Something that is no lock stands where the lock should."""
+        return self.lock is not None and self.lock.flags != LOCK_FLAG
+
+    @property
+    def vacant(self) -> bool:
+        """The lock key is there, and nobody holds by it."""
+        return self.lock is not None and not self.holders and not self.stranger and not self.foreign
+
+    def holding(self) -> list[Ask]:
+        if self.stranger or self.foreign:
+            return [Ask(self.name)]
+        return [member.record.claim(self.name, None).ask for member in self.holders]
+
+    def claims(self) -> list[Claim]:
+        """Everyone, holders first."""
+        found = [member.record.claim(self.name, member.token) for member in (*self.holders, *self.waiters)]
+        if self.stranger and self.lock is not None:
+            found.insert(0, Claim(STRANGER, 0, Ask(self.name), self.lock.modified))
+        return found
+
+    def find(self, key: tuple[str, int]) -> Member | None:
+        return next((member for member in (*self.holders, *self.waiters) if member.record.key == key), None)
+
+
+def view_of(name: str, key: str, pairs: Mapping[str, Pair]) -> View:
+    view = View(name, key, pairs.get(key))
+    below = key + "/"
+    places = sorted((pair for each, pair in pairs.items() if each.startswith(below)), key=lambda pair: pair.created)
+    members = []
+    for pair in places:
+        record = read(pair.value)
+        if record is not None and pair.session:
+            members.append(Member(record, pair, pair.modified if record.granted else None))
+        elif record is not None:
+            view.dead.append(pair)
+    view.holders = [member for member in members if member.token is not None]
+    alone: Member | None = None
+    found = view.lock
+    if found is not None and found.session:
+        record = read(found.value)
+        view.shared = is_shared(found.value)
+        view.stranger = record is None and not view.shared
+        if record is not None:
+            view.wrong = bool(view.holders)
+            alone = Member(record, found, found.modified)
+    elif found is not None and (read(found.value) is not None or is_shared(found.value)):
+        view.dead.append(found)
+    if alone is not None and not view.wrong:
+        view.holders = [alone]
+    view.waiters = [
+        member
+        for member in members
+        if member.token is None and not (alone is not None and not view.wrong and member.record.key == alone.record.key)
+    ]
+    return view
+
+
+def tokens_of(request: Request, views: Mapping[str, View]) -> tuple[int, ...] | None:
+    """The tokens of the request, if it holds all that it asked for."""
+    key = (request.holder.id, request.serial)
+    found = []
+    for ask in request.asks:
+        member = views[ask.name].find(key)
+        if member is None or member.token is None:
+            return None
+        found.append(member.token)
+    return tuple(found)
+
+
+def missing(views: Mapping[str, View]) -> set[str]:
+    """Names that those who wait here want besides, and without which nothing can be said about them."""
+    wanted = {ask.name for view in views.values() for member in view.waiters for ask in member.record.request.asks}
+    return wanted - views.keys()
+
+
+def is_open_to(request: Request, views: Mapping[str, View]) -> bool:
+    """Whether the request could be granted now, as nobody waits and whoever holds tolerates it."""
+    return all(
+        not view.waiters and not view.foreign and admits(view.holding(), ask)
+        for ask in request.asks
+        for view in (views[ask.name],)
+    )
+
+
+def next_step(views: Mapping[str, View], now: float) -> list[Operation] | None:
+    """What is to be done about these names: put right what is wrong, grant to whoever is next, tidy up. One thing."""
+    for view in views.values():
+        if view.wrong and view.lock is not None:
+            return [unchanged(view.lock), delete(view.key)]
+    holding = {name: view.holding() for name, view in views.items()}
+    waiting = {member.record.key: member for view in views.values() for member in view.waiters}
+    in_order = sorted(waiting.values(), key=lambda member: member.pair.created)
+    for request in admitted(holding, [member.record.request for member in in_order], views.keys()):
+        return grant(views, waiting[request.holder.id, request.serial].record, now)
+    for view in views.values():
+        readers = [member for member in view.holders if member.record.granted]
+        if readers and (view.lock is None or view.shared):
+            if view.lock is None or view.lock.session not in {member.pair.session for member in readers}:
+                return [*_vacate(view), _lock_for(view, readers[0], shared_by(readers[0].record))]
+        elif view.vacant and view.shared and view.lock is not None:
+            return [unchanged(view.lock), delete(view.key)]
+    for view in views.values():
+        if view.dead:
+            return [operation for pair in view.dead[:50] for operation in (unchanged(pair), delete(pair.key))]
+    return None
+
+
+def grant(views: Mapping[str, View], record: Record, now: float) -> list[Operation]:
+    """Make one who waits the holder of all it asks for."""
+    operations = []
+    for ask in record.request.asks:
+        view = views[ask.name]
+        member = view.find(record.key)
+        assert member is not None
+        operations.append(unchanged(member.pair))
+        mine = record._replace(at=now)
+        if ask.mode is Mode.EXCLUSIVE:
+            operations += [*_vacate(view), _lock_for(view, member, write(mine))]
+            continue
+        if view.holders and view.shared and view.lock is not None:
+            operations.append(change(view.key, view.lock.modified, shared_by(record), LOCK_FLAG))
+        elif view.lock is None or view.vacant:
+            operations += [*_vacate(view), _lock_for(view, member, shared_by(record))]
+        operations.append(lock(member.pair.key, write(mine._replace(granted=True)), member.pair.session))
+    return operations
+
+
+def seize(record: Record, session: str, keys: Mapping[str, str]) -> list[Operation]:
+    """Take all that is asked for, if nobody is there. Whoever does so looks afterwards whether that was so."""
+    operations = []
+    for ask in record.request.asks:
+        key = keys[ask.name]
+        alone = ask.mode is Mode.EXCLUSIVE
+        operations += [absent(key), lock(key, write(record) if alone else shared_by(record), session, LOCK_FLAG)]
+        if not alone:
+            operations.append(lock(place_of(key, *record.key), write(record._replace(granted=True)), session))
+    return operations
+
+
+def queue_up(record: Record, session: str, keys: Collection[str]) -> list[Operation]:
+    """Take the last place in each queue."""
+    value = write(record)
+    places = [place_of(key, *record.key) for key in keys]
+    return [operation for place in places for operation in (absent(place), lock(place, value, session))]
+
+
+def heir_of(view: View) -> Member | None:
+    """Who is to hold the name next, if that can be said without looking at any other."""
+    if view.waiters:
+        asks = view.waiters[0].record.request.asks
+        if len(asks) == 1 and asks[0].mode is Mode.EXCLUSIVE:
+            return view.waiters[0]
+    return None
+
+
+def hand_over(view: View, heir: Member, now: float) -> list[Operation]:
+    """Make the heir the holder, in the transaction that has just deleted the lock key."""
+    return [unchanged(heir.pair), _lock_for(view, heir, write(heir.record._replace(at=now)))]
+
+
+def watched(view: View, key: tuple[str, int]) -> tuple[Pair | None, bool]:
+    """What the waiter should watch, so that its turn is not missed: a pair, and whether all below it counts too.
+
+    Whoever waits behind another watches only that one's key, which stays until it has held the name and given it back.
+    The first watches who holds.
+    """
+    before: Member | None = None
+    for member in view.waiters:
+        if member.record.key == key:
+            break
+        before = member
+    if before is not None:
+        return before.pair, False
+    return view.lock, any(member.record.granted for member in view.holders)
+
+
+def _vacate(view: View) -> list[Operation]:
+    """Insist that the lock key is as it was seen, and is not there afterwards."""
+    if view.lock is None:
+        return [absent(view.key)]
+    return [unchanged(view.lock), delete(view.key)]
+
+
+def _lock_for(view: View, member: Member, value: str) -> Operation:
+    return lock(view.key, value, member.pair.session, LOCK_FLAG)

@@ -1,0 +1,93 @@
+"""What a transaction is made of. All of its operations happen, or none."""
+
+import json
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+# More than that in one transaction, and an agent refuses it.
+MOST_OPERATIONS = 128
+# What `consul lock` marks its locks with, so that nothing else is taken for one.
+LOCK_FLAG = 0x2DDCCBC058A50C18
+Operation = dict[str, Any]
+
+
+class Pair(NamedTuple):
+    """A key and what stands under it. `value` is base64, as it comes; `session` is empty where nobody locks it."""
+
+    key: str
+    value: str
+    session: str
+    flags: int
+    created: int
+    modified: int
+
+
+class Conflict(NamedTuple):
+    """Nothing of the transaction happened, and why: by the place of the operation that failed."""
+
+    reasons: dict[int, str]
+
+    def says(self, *texts: str) -> bool:
+        return any(all(text in reason for text in texts) for reason in self.reasons.values())
+
+
+def absent(key: str) -> Operation:
+    return {"KV": {"Verb": "check-not-exists", "Key": key}}
+
+
+def unchanged(pair: Pair) -> Operation:
+    return at_index(pair.key, pair.modified)
+
+
+def at_index(key: str, index: int) -> Operation:
+    return {"KV": {"Verb": "check-index", "Key": key, "Index": index}}
+
+
+def lock(key: str, value: str, session: str, flags: int = 0) -> Operation:
+    return {"KV": {"Verb": "lock", "Key": key, "Value": value, "Session": session, "Flags": flags}}
+
+
+def change(key: str, index: int, value: str, flags: int = 0) -> Operation:
+    """Only if it was not changed since `index`; 0: if it does not exist."""
+    return {"KV": {"Verb": "cas", "Key": key, "Index": index, "Value": value, "Flags": flags}}
+
+
+def delete(key: str) -> Operation:
+    return {"KV": {"Verb": "delete", "Key": key}}
+
+
+def tree(key: str) -> Operation:
+    """Everything whose key begins so."""
+    return {"KV": {"Verb": "get-tree", "Key": key}}
+
+
+def one(key: str) -> Operation:
+    """The pair; with index 0 if there is none."""
+    return {"KV": {"Verb": "get-or-empty", "Key": key}}
+
+
+def pairs_of(body: bytes) -> dict[str, Pair]:
+    """What a transaction returned, by key. What it read last counts: that is how things are after it."""
+    found = json.loads(body)["Results"] or ()
+    return {pair.key: pair for pair in (_pair(each["KV"]) for each in found)}
+
+
+def listed(body: bytes) -> dict[str, Pair]:
+    """What a read of keys returned."""
+    return {pair.key: pair for pair in map(_pair, json.loads(body))}
+
+
+def conflict_of(body: bytes) -> Conflict:
+    errors: Iterable[dict[str, Any]] = json.loads(body)["Errors"] or ()
+    return Conflict({error["OpIndex"]: error["What"] for error in errors})
+
+
+def _pair(found: dict[str, Any]) -> Pair:
+    return Pair(
+        found["Key"],
+        found["Value"] or "",
+        found.get("Session", ""),
+        found["Flags"],
+        found["CreateIndex"],
+        found["ModifyIndex"],
+    )

@@ -1,0 +1,204 @@
+"""Asynchronous connections: a caller takes a free one, or makes one."""
+
+import asyncio
+
+from fencepost._runtime.clock import LONGEST_NAP, boottime
+from fencepost.engines.consul.address import Host
+from fencepost.engines.consul.http import Parser, Response
+from fencepost.engines.consul.trouble import unreachable
+from fencepost.engines.consul.wire import MOST_CALLS
+from fencepost.errors import Unavailable
+
+MOST_IDLE = 16
+
+
+class Connection(asyncio.Protocol):
+    """One socket, with at most one request under way."""
+
+    def __init__(self, host: Host) -> None:
+        self.host = host
+        self.error: BaseException | None = None
+        self._loop = asyncio.get_running_loop()
+        self._parser = Parser()
+        self._transport: asyncio.Transport | None = None
+        self._answer: asyncio.Future[Response | None] | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        self._transport = transport
+        if self.error is not None:
+            # Whoever wanted it did not stay.
+            transport.abort()
+
+    def send(self, request: bytes) -> "asyncio.Future[Response | None]":
+        future = self._answer = self._loop.create_future()
+        if self.error is not None or self._transport is None:
+            future.set_exception(self.error or ConnectionError("not connected"))
+        else:
+            self._transport.write(request)
+        return future
+
+    def data_received(self, data: bytes) -> None:
+        try:
+            response = self._parser.feed(data)
+        except ValueError as error:
+            self.end(error)
+            return
+        if response is None:
+            return
+        future, self._answer = self._answer, None
+        if future is None:
+            self.end(ConnectionError("the agent said something nobody asked for"))
+        elif not future.done():
+            future.set_result(response)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self.end(exc or ConnectionError("the agent closed the connection"))
+
+    def end(self, error: BaseException) -> None:
+        if self.error is not None:
+            return
+        self.error = error
+        if self._transport is not None and not self._loop.is_closed():
+            self._transport.abort()
+        future, self._answer = self._answer, None
+        if future is not None and not future.done():
+            future.set_exception(error)
+            # Whoever was cancelled meanwhile will not look.
+            future.exception()
+
+
+class Watch:
+    """A question that is answered only with news; `interrupt` ends it early."""
+
+    __slots__ = ("future", "over")
+
+    def __init__(self) -> None:
+        self.future: asyncio.Future[Response | None] | None = None
+        self.over = False
+
+    def interrupt(self) -> None:
+        self.over = True
+        if self.future is not None and not self.future.done():
+            self.future.set_result(None)
+
+
+class Link:
+    """Connections to the agents, as many as callers at a time, all to the agent that answered last."""
+
+    def __init__(self, hosts: tuple[Host, ...], patience: float) -> None:
+        self.patience = patience
+        self._hosts = list(hosts)
+        self._free: list[Connection] = []
+        self._turns = asyncio.Semaphore(MOST_CALLS)
+        self._closed = False
+
+    @property
+    def host(self) -> Host:
+        return self._hosts[0]
+
+    async def call(self, request: bytes) -> Response:
+        async with self._turns:
+            connection = await self._take()
+            timer: asyncio.TimerHandle | None = None
+            try:
+                future = connection.send(request)
+                timer = future.get_loop().call_later(self.patience, _expire, future)
+                response = await future
+                assert response is not None
+            except BaseException as error:
+                connection.end(ConnectionError("nobody waits any more"))
+                if isinstance(error, OSError | ValueError):
+                    self._distrust(connection.host)
+                    raise unreachable(error, connection.host, self.patience) from error
+                raise
+            finally:
+                if timer is not None:
+                    timer.cancel()
+            self._give_back(connection, response)
+            return response
+
+    async def watch(self, request: bytes, until: float, watch: Watch) -> Response | None:
+        """The news; None when the clock shows `until`, or after an interruption."""
+        connection = await self._take()
+        response: Response | None = None
+        try:
+            future = watch.future = connection.send(request)
+            while not watch.over and not future.done() and (left := until - boottime()) > 0:
+                await asyncio.wait([future], timeout=min(left, LONGEST_NAP))
+            response = future.result() if future.done() else None
+        except (OSError, ValueError) as error:
+            self._distrust(connection.host)
+            raise unreachable(error, connection.host, self.patience) from error
+        finally:
+            watch.future = None
+            if response is None:
+                connection.end(ConnectionError("nobody waits any more"))
+        if response is not None:
+            self._give_back(connection, response)
+        return response
+
+    def close(self) -> None:
+        self._closed = True
+        for connection in self._free:
+            connection.end(ConnectionError("closed here"))
+
+    def __del__(self) -> None:
+        # Whoever was interrupted on the way to closing it is told nothing: the sockets are closed all the same.
+        self.close()
+
+    async def _take(self) -> Connection:
+        while self._free:
+            connection = self._free.pop()
+            if connection.error is None:
+                return connection
+        return await self._connect()
+
+    async def _connect(self) -> Connection:
+        """To the first agent that lets us in: nothing was sent yet, so trying another is no second attempt."""
+        if self._closed:
+            raise Unavailable(f"the connection to consul at {self.host} was closed here")
+        failure: OSError | None = None
+        for host in list(self._hosts):
+            try:
+                return await _connect(host, self.patience / len(self._hosts))
+            except OSError as error:
+                failure = failure or error
+                self._distrust(host)
+        assert failure is not None
+        raise unreachable(failure, self.host, self.patience) from failure
+
+    def _give_back(self, connection: Connection, response: Response) -> None:
+        if response.closing or self._closed or len(self._free) >= MOST_IDLE:
+            connection.end(ConnectionError("not needed any more"))
+            return
+        if response.status == 500:
+            # An agent without a leader may be the one that is cut off.
+            self._distrust(connection.host)
+        self._free.append(connection)
+
+    def _distrust(self, host: Host) -> None:
+        """Ask another agent from now on, if there is one. Idle connections are of the same kind, or older."""
+        if self._hosts[0] == host:
+            self._hosts.append(self._hosts.pop(0))
+        for connection in self._free:
+            connection.end(ConnectionError("to an agent that does not answer"))
+        self._free.clear()
+
+
+def _expire(future: "asyncio.Future[Response | None]") -> None:
+    if not future.done():
+        future.set_exception(TimeoutError())
+
+
+async def _connect(host: Host, patience: float) -> Connection:
+    loop = asyncio.get_running_loop()
+    connection = Connection(host)
+    name = None if host.tls is None else host.host
+    try:
+        async with asyncio.timeout(patience):
+            await loop.create_connection(lambda: connection, host.host, host.port, ssl=host.tls, server_hostname=name)
+    except BaseException:
+        connection.end(ConnectionError("nobody waits any more"))
+        raise
+    return connection

@@ -1,0 +1,228 @@
+"""Blocking connections: a caller takes a free one, or makes one."""
+
+import os
+import select
+import socket
+import struct
+import threading
+from time import monotonic
+from weakref import WeakSet
+
+from fencepost._runtime.clock import LONGEST_NAP, boottime
+from fencepost.engines.consul.address import Host
+from fencepost.engines.consul.http import Parser, Response
+from fencepost.engines.consul.trouble import unreachable
+from fencepost.engines.consul.wire import MOST_CALLS
+from fencepost.errors import Unavailable
+
+MOST_IDLE = 16
+TRUSTED = 1.0
+CHUNK = 65536
+
+
+class Connection:
+    """One socket. Time-outs are the kernel's: Python's own would poll before every read."""
+
+    __slots__ = ("__weakref__", "_parser", "_patience", "host", "socket", "used_at")
+
+    def __init__(self, host: Host, patience: float) -> None:
+        self.host = host
+        self.socket = socket.create_connection((host.host, host.port), patience)
+        try:
+            self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            if host.tls is not None:
+                self.socket = host.tls.wrap_socket(self.socket, server_hostname=host.host)
+        except BaseException:
+            self.socket.close()
+            raise
+        self._parser = Parser()
+        self._patience = -1.0
+        self.used_at = monotonic()
+        self.patience(patience)
+        _open.add(self)
+
+    def patience(self, seconds: float) -> None:
+        """How long one read or write may take from now on."""
+        if seconds == self._patience:
+            return
+        self._patience = seconds
+        if self.host.tls is not None:
+            self.socket.settimeout(seconds)
+        else:
+            self.socket.settimeout(None)
+            allowed = struct.pack("ll", int(seconds), int(seconds % 1 * 1_000_000) or 1)
+            self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, allowed)
+            self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, allowed)
+
+    def read(self) -> Response:
+        while True:
+            data = self.socket.recv(CHUNK)
+            if not data:
+                raise ConnectionError("the agent closed the connection")
+            response = self._parser.feed(data)
+            if response is not None:
+                return response
+
+    def is_over(self) -> bool:
+        """Whether the agent has closed it, or said something nobody asked for."""
+        poll = select.poll()
+        poll.register(self.socket, select.POLLIN)
+        return bool(poll.poll(0))
+
+    def wake(self) -> None:
+        """End a read that another thread is in."""
+        try:
+            self.socket.shutdown(socket.SHUT_RDWR)
+        except OSError:
+            pass
+
+    def close(self) -> None:
+        # Nothing is said to the agent: in a forked child the connection is the parent's.
+        _open.discard(self)
+        self.socket.close()
+
+    def __del__(self) -> None:
+        # Whoever was interrupted on the way to closing it is told nothing: the socket is closed all the same.
+        if hasattr(self, "socket"):
+            self.socket.close()
+
+
+_open: "WeakSet[Connection]" = WeakSet()
+
+
+def _forked() -> None:
+    for connection in list(_open):
+        connection.close()
+
+
+os.register_at_fork(after_in_child=_forked)
+
+
+class Watch:
+    """A question that is answered only with news; `interrupt` ends it early, from any thread."""
+
+    __slots__ = ("connection", "over")
+
+    def __init__(self) -> None:
+        self.connection: Connection | None = None
+        self.over = False
+
+    def interrupt(self) -> None:
+        self.over = True
+        connection = self.connection
+        if connection is not None:
+            connection.wake()
+
+
+class Link:
+    """Connections to the agents, as many as callers at a time, all to the agent that answered last."""
+
+    def __init__(self, hosts: tuple[Host, ...], patience: float) -> None:
+        self.patience = patience
+        self._hosts = list(hosts)
+        self._free: list[Connection] = []
+        self._turns = threading.Semaphore(MOST_CALLS)
+        self._closed = False
+
+    @property
+    def host(self) -> Host:
+        return self._hosts[0]
+
+    def call(self, request: bytes) -> Response:
+        if not self._turns.acquire(timeout=self.patience):
+            raise Unavailable(f"{MOST_CALLS} requests to consul at {self.host} are under way already")
+        try:
+            connection = self._take()
+            try:
+                connection.socket.sendall(request)
+                response = connection.read()
+            except BaseException as error:
+                self._drop(connection)
+                if isinstance(error, OSError | ValueError):
+                    raise unreachable(error, connection.host, self.patience) from error
+                raise
+            self._give_back(connection, response)
+            return response
+        finally:
+            self._turns.release()
+
+    def watch(self, request: bytes, until: float, watch: Watch) -> Response | None:
+        """The news; None when the clock shows `until`, or after an interruption."""
+        connection = watch.connection = self._take()
+        try:
+            connection.socket.sendall(request)
+            while not watch.over and (left := until - boottime()) > 0:
+                connection.patience(min(left, LONGEST_NAP))
+                try:
+                    response = connection.read()
+                except (TimeoutError, BlockingIOError):
+                    continue
+                connection.patience(self.patience)
+                self._give_back(connection, response)
+                return response
+            connection.close()
+            return None
+        except BaseException as error:
+            connection.close()
+            if watch.over and isinstance(error, OSError | ValueError):
+                return None
+            self._drop(connection)
+            if isinstance(error, OSError | ValueError):
+                raise unreachable(error, connection.host, self.patience) from error
+            raise
+        finally:
+            watch.connection = None
+
+    def close(self) -> None:
+        self._closed = True
+        while self._free:
+            self._free.pop().close()
+
+    def _take(self) -> Connection:
+        try:
+            connection = self._free.pop()
+        except IndexError:
+            return self._connect()
+        # One that was idle for long may have been closed meanwhile. To look each time would cost a system call.
+        if monotonic() - connection.used_at > TRUSTED and connection.is_over():
+            connection.close()
+            return self._take()
+        return connection
+
+    def _connect(self) -> Connection:
+        """To the first agent that lets us in: nothing was sent yet, so trying another is no second attempt."""
+        if self._closed:
+            raise Unavailable(f"the connection to consul at {self.host} was closed here")
+        failure: OSError | None = None
+        for host in list(self._hosts):
+            try:
+                return Connection(host, self.patience / len(self._hosts))
+            except OSError as error:
+                failure = failure or error
+                self._distrust(host)
+        assert failure is not None
+        raise unreachable(failure, self.host, self.patience) from failure
+
+    def _give_back(self, connection: Connection, response: Response) -> None:
+        if len(self._free) < MOST_IDLE and not self._closed and not response.closing:
+            if response.status == 500:
+                # An agent without a leader may be the one that is cut off.
+                self._distrust(connection.host)
+            connection.used_at = monotonic()
+            self._free.append(connection)
+        else:
+            connection.close()
+
+    def _drop(self, connection: Connection) -> None:
+        connection.close()
+        self._distrust(connection.host)
+
+    def _distrust(self, host: Host) -> None:
+        """Ask another agent from now on, if there is one. Idle connections are of the same kind, or older."""
+        if self._hosts[0] == host:
+            self._hosts.append(self._hosts.pop(0))
+        while self._free:
+            try:
+                self._free.pop().close()
+            except IndexError:
+                break

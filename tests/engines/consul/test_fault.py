@@ -1,0 +1,215 @@
+"""A real agent behind a proxy that cuts, holds and drops; sessions that end; a stranger that interferes."""
+
+import threading
+
+import pytest
+
+import fencepost
+from fencepost import Lost, Unavailable, Uncertain
+from fencepost._runtime.clock import boottime
+from fencepost.testing.consul import Agent
+from fencepost.testing.proxy import Proxy
+from fencepost.testing.redis import until
+
+from .conftest import at
+
+
+def session_of(agent: Agent, label: str) -> str:
+    return next(str(each["ID"]) for each in agent.sessions() if str(each["Name"]).endswith(f" {label}"))
+
+
+def refused(session: fencepost.Session) -> None:
+    with pytest.raises(fencepost.SessionClosed):
+        session.lock("a").acquire()
+
+
+def test_nothing_is_left_of_a_session_that_was_closed(agent: Agent, url: str) -> None:
+    with fencepost.connect(url, ttl=5) as session:
+        held = session.lock("a").acquire()
+        session.rwlock("b").read().acquire()
+        waiter = threading.Thread(target=refused, args=[session])
+        waiter.start()
+        until(lambda: session.look("a").waiters)
+        assert held.held
+    waiter.join(10)
+    assert agent.keys() == []
+    assert agent.sessions() == []
+
+
+def test_nothing_is_left_of_a_lock_that_was_given_back(agent: Agent, url: str) -> None:
+    with fencepost.connect(url, ttl=5) as session:
+        before = agent.keys()
+        for lock in (session.lock("a"), session.rwlock("a").read()):
+            lock.acquire().release()
+        assert agent.keys() == before
+
+
+def test_a_session_whose_opening_was_not_answered_is_destroyed(agent: Agent) -> None:
+    with Proxy(agent.port) as proxy:
+        # What goes wrong at the first agent is put right at the next.
+        session = fencepost.connect(at(f"{proxy.port},127.0.0.1:{agent.port}"), ttl=3)
+        proxy.drop_replies()
+        with pytest.raises(Unavailable):
+            session.lock("a").acquire(timeout=0)
+        assert agent.sessions() == []
+        session.lock("a").acquire(timeout=5).release()
+        session.close()
+
+
+def test_a_claim_whose_reply_is_lost_leaves_no_phantom_holder(agent: Agent, url: str) -> None:
+    with (
+        Proxy(agent.port) as proxy,
+        fencepost.connect(url, ttl=2) as other,
+        fencepost.connect(at(proxy.port), ttl=2) as session,
+    ):
+        session.lock("warm").acquire().release()
+        proxy.drop_replies()
+        with pytest.raises((Unavailable, Uncertain)):
+            session.lock("a").try_acquire()
+        proxy.heal()
+        until(lambda: not other.look("a").holders, 8)
+        session.lock("a").acquire(timeout=5).release()
+
+
+def test_a_claim_that_arrives_after_it_was_withdrawn_is_not_granted(agent: Agent, url: str) -> None:
+    with (
+        Proxy(agent.port) as proxy,
+        fencepost.connect(url, ttl=3) as other,
+        fencepost.connect(at(f"{proxy.port},127.0.0.1:{agent.port}"), ttl=3) as session,
+    ):
+        session.lock("warm").acquire().release()
+        proxy.hold()
+        # The claim is held on its way to the first agent; what withdraws it goes to the next.
+        with pytest.raises(Unavailable):
+            session.lock("a").try_acquire()
+        proxy.heal()
+        # Whatever was held has arrived by the time that these, sent behind it, are answered.
+        with fencepost.connect(at(proxy.port), ttl=3) as late:
+            for _ in range(20):
+                assert late.look("a").holders == ()
+        other.lock("a").acquire(timeout=0).release()
+
+
+def test_a_holder_that_is_cut_off_is_told_before_another_is_granted(agent: Agent, url: str) -> None:
+    with (
+        Proxy(agent.port) as proxy,
+        fencepost.connect(url, ttl=1) as other,
+        fencepost.connect(at(proxy.port), ttl=1) as session,
+    ):
+        old = session.lock("a").acquire()
+        told: list[float] = []
+        watcher = threading.Thread(target=lambda: old.lost.wait(20) and told.append(boottime()))
+        watcher.start()
+        proxy.cut()
+        new = other.lock("a").acquire(timeout=20)
+        watcher.join(20)
+        assert told[0] < new.granted_at
+        assert new.token > old.token
+        with pytest.raises(Lost):
+            old.check()
+        proxy.heal()
+
+
+def test_a_session_destroyed_under_its_holder_is_a_loss_that_is_told(agent: Agent, url: str) -> None:
+    with fencepost.connect(url, ttl=1.5, holder="victim") as session, fencepost.connect(url, ttl=5) as other:
+        old = session.lock("a").acquire()
+        agent.call("PUT", f"/v1/session/destroy/{session_of(agent, 'victim')}")
+        new = other.lock("a").acquire(timeout=5)
+        assert old.lost.wait(3)
+        assert new.token > old.token
+        new.release()
+        session.lock("a").acquire(timeout=5).release()
+
+
+def test_a_waiter_whose_session_ends_waits_on_under_another(agent: Agent, url: str) -> None:
+    with fencepost.connect(url, ttl=5) as first, fencepost.connect(url, ttl=1.5, holder="waiter") as second:
+        held = first.lock("a").acquire()
+        taken: list[fencepost.Grant] = []
+        waiter = threading.Thread(target=lambda: taken.append(second.lock("a").acquire(timeout=20)))
+        waiter.start()
+        until(lambda: first.look("a").waiters)
+        old = session_of(agent, "waiter")
+        agent.call("PUT", f"/v1/session/destroy/{old}")
+        until(lambda: first.look("a").waiters and session_of(agent, "waiter") != old)
+        held.release()
+        waiter.join(20)
+        assert taken[0].token > held.token
+
+
+def test_a_waiter_whose_question_is_cut_off_keeps_its_place(agent: Agent, url: str) -> None:
+    with (
+        Proxy(agent.port) as proxy,
+        fencepost.connect(url, ttl=5) as first,
+        fencepost.connect(at(proxy.port), ttl=5, holder="cut") as cut,
+        fencepost.connect(url, ttl=5, holder="behind") as behind,
+    ):
+        held = first.lock("a").acquire()
+        taken: list[str] = []
+
+        def take(session: fencepost.Session) -> None:
+            with session.lock("a", timeout=20) as grant:
+                taken.append(grant.holder.label)
+
+        threads = []
+        for number, session in enumerate((cut, behind)):
+            threads.append(threading.Thread(target=take, args=[session]))
+            threads[-1].start()
+            until(lambda number=number: len(first.look("a").waiters) == number + 1)
+        proxy.cut()
+        proxy.heal()
+        held.release()
+        for thread in threads:
+            thread.join(20)
+        assert taken == ["cut", "behind"]
+
+
+def test_a_waiter_behind_a_dead_one_is_served(agent: Agent, url: str) -> None:
+    with fencepost.connect(url, ttl=5) as first, fencepost.connect(url, ttl=5, holder="third") as third:
+        second = fencepost.connect(url, ttl=5, holder="second")
+        held = first.lock("a").acquire()
+        dying = threading.Thread(target=refused, args=[second])
+        dying.start()
+        until(lambda: len(first.look("a").waiters) == 1)
+        taken: list[fencepost.Grant] = []
+        waiter = threading.Thread(target=lambda: taken.append(third.lock("a").acquire(timeout=20)))
+        waiter.start()
+        until(lambda: len(first.look("a").waiters) == 2)
+        # First the holder's session goes, and at the same time that of the only one who watches it.
+        for label in ("second", first.label):
+            agent.call("PUT", f"/v1/session/destroy/{session_of(agent, label)}")
+        waiter.join(20)
+        assert taken[0].token > held.token
+        second.close()
+        dying.join(20)
+
+
+def test_readers_keep_others_out_after_the_first_of_them_died(agent: Agent, url: str) -> None:
+    with (
+        fencepost.connect(url, ttl=1.5) as survivor,
+        fencepost.connect(url, ttl=5) as writer,
+        fencepost.connect(url, ttl=5, holder="dying") as dying,
+    ):
+        dying.rwlock("a").read().acquire()
+        kept = survivor.rwlock("a").read().acquire(timeout=0)
+        agent.call("PUT", f"/v1/session/destroy/{session_of(agent, 'dying')}")
+        # Also for those who know only the lock key: the other reader has it locked after its next renewal.
+        until(lambda: agent.call("GET", "/v1/kv/a/.lock")[0] == 200)
+        assert writer.lock("a").try_acquire() is None
+        assert kept.held
+        kept.release()
+        writer.lock("a").acquire(timeout=5).release()
+
+
+def test_a_key_deleted_by_hand_is_a_loss_that_is_told_at_the_next_renewal(agent: Agent, url: str) -> None:
+    with fencepost.connect(url, ttl=1.5) as session:
+        grant = session.lock("a").acquire()
+        agent.call("DELETE", "/v1/kv/a/.lock")
+        assert grant.lost.wait(5)
+        assert session.lock("a").acquire(timeout=5).token > grant.token
+
+
+def test_something_else_under_the_key_is_refused(agent: Agent, url: str) -> None:
+    agent.call("PUT", "/v1/kv/a/.lock", "a value of somebody's")
+    with fencepost.connect(url, ttl=5) as session, pytest.raises(fencepost.Refused, match="use another prefix"):
+        session.lock("a").acquire(timeout=1)
+    assert agent.keys() == ["a/.lock"]
