@@ -33,6 +33,7 @@ BUILT_IN = {
     "redis+sentinel": Entry("fencepost.engines.redis.sentinel"),
     "redis+cluster": Entry("fencepost.engines.redis.cluster"),
     "postgresql": Entry("fencepost.engines.postgresql", "postgresql"),
+    "postgresql+advisory": Entry("fencepost.engines.postgresql.advisory", "postgresql"),
 }
 
 

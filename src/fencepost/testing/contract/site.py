@@ -79,4 +79,5 @@ SITES: dict[str, Callable[[], AbstractContextManager[Site]]] = {
     "redis+sentinel": partial(redis, "redis+sentinel"),
     "redis+cluster": partial(redis, "redis+cluster"),
     "postgresql": partial(postgresql, "postgresql"),
+    "postgresql+advisory": partial(postgresql, "postgresql+advisory"),
 }

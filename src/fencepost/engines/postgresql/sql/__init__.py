@@ -6,7 +6,7 @@ from importlib.resources import files
 from fencepost.engines.postgresql.query import Query
 
 VERSION = 1
-PARTS = ("schema", "token", "view", "queue", "claim", "lease")
+PARTS = ("schema", "token", "view", "queue", "claim", "lease", "advisory")
 _HERE = files(__package__)
 
 
@@ -28,5 +28,5 @@ def statements(file: str, schema: str) -> dict[str, Query]:
     found = {}
     for part in _read(file, schema).split("-- name: ")[1:]:
         name, _, text = part.partition("\n")
-        found[name.strip()] = Query(f"fencepost_{name.strip()}", text.strip())
+        found[name.strip()] = Query(f"fencepost {name.strip()}", text.strip())
     return found

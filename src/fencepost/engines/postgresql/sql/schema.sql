@@ -62,5 +62,13 @@ CREATE UNLOGGED TABLE {schema}.connection (
     holder  text NOT NULL,
     label   text NOT NULL,
     ttl     double precision NOT NULL,
-    PRIMARY KEY (pid, started)
+    PRIMARY KEY (pid)
 );
+
+-- And what it holds, by name, as of its last renewal.
+CREATE UNLOGGED TABLE {schema}.holding (
+    pid  integer NOT NULL,
+    name text NOT NULL,
+    note text NOT NULL
+);
+CREATE INDEX holding_of_connection ON {schema}.holding (pid);

@@ -19,6 +19,8 @@ from fencepost.engines.postgresql.waiter import Waiter
 from fencepost.errors import Unavailable
 
 MOST_OPEN = 8
+# The schema is made once, and whoever comes while it is being made waits for that.
+SCRIPT_PATIENCE = 5.0
 Result = pq.abc.PGresult
 
 
@@ -62,7 +64,7 @@ class Connection:
             if self._owing:
                 await self._pay()
             self._submit(lambda: self._conn.send_query(text.encode()))
-            check(await self._promptly())
+            check(await self._within(max(self._patience, SCRIPT_PATIENCE)))
 
     async def start(self, query: Query, *parameters: Parameter) -> None:
         """Send a statement; `finish` waits for its result."""
@@ -108,8 +110,11 @@ class Connection:
             raise lost(self.address, str(error)) from error
 
     async def _promptly(self) -> Result:
-        if not await self._settled(self._patience):
-            raise late(self.address, self._patience)
+        return await self._within(self._patience)
+
+    async def _within(self, seconds: float) -> Result:
+        if not await self._settled(seconds):
+            raise late(self.address, seconds)
         result, self._result = self._result, None
         if result is None:
             raise lost(self.address, "the server closed it")

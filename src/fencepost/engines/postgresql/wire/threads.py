@@ -22,6 +22,8 @@ from fencepost.errors import Unavailable
 
 MOST_IDLE = 16
 TRUSTED = 1.0
+# The schema is made once, and whoever comes while it is being made waits for that. In ms.
+SCRIPT_PATIENCE = 5000
 
 
 class Connection:
@@ -85,7 +87,7 @@ class Connection:
                     self._pay()
                 self._owing = True
                 self._conn.send_query(text.encode())
-                result = self._read(self._patience)
+                result = self._read(max(self._patience, SCRIPT_PATIENCE))
             except OperationalError as error:
                 raise lost(self.address, str(error)) from error
             if result is None:
