@@ -37,6 +37,8 @@ BUILT_IN = {
     "zookeeper": Entry("fencepost.engines.zookeeper"),
     "consul": Entry("fencepost.engines.consul"),
     "consuls": Entry("fencepost.engines.consul"),
+    "postgresql": Entry("fencepost.engines.postgresql", "postgresql"),
+    "postgresql+advisory": Entry("fencepost.engines.postgresql.advisory", "postgresql"),
 }
 
 

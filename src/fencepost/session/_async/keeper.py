@@ -15,6 +15,7 @@ from fencepost._runtime import fork
 from fencepost._runtime.state import StateLock
 from fencepost.contract._async.engine import AsyncEngine
 from fencepost.contract.answer import Renewal
+from fencepost.contract.loss import TellsLoss
 from fencepost.core import event
 from fencepost.core.backoff import backoff
 from fencepost.core.claim import Ask, Claim, Request
@@ -67,6 +68,8 @@ class AsyncKeeper:
 
     async def open(self) -> None:
         sent_at = self.now()
+        if isinstance(self.engine, TellsLoss):
+            self.engine.on_loss = self._told
         try:
             await self.engine.lease_open(self.holder, self.terms.ttl)
             self.ends_at = self.terms.ends_at(sent_at)
@@ -132,6 +135,10 @@ class AsyncKeeper:
                 self.lose_grant(grant, reason)
             self.announce(event.LeaseLost(holder=self.holder.label, reason=reason))
             self.lost.set()
+
+    def _told(self, holder_id: str, reason: str) -> None:
+        if holder_id == self.holder.id:
+            self.lose(reason)
 
     def _finish(self, reason: str) -> bool:
         """End the lease, once; whether this call was the one."""

@@ -1,0 +1,1 @@
+"""PostgreSQL: leases in a table (`postgresql://`), and session advisory locks (`postgresql+advisory://`)."""

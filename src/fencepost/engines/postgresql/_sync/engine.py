@@ -1,0 +1,224 @@
+# Generated from src/fencepost/engines/postgresql/_async/engine.py by tools/unasync.py. Do not edit: run `make gen`.
+"""The engine on tables of PostgreSQL.
+
+What holds: each grant has a token above all earlier ones of its name, also after a crash, a restart, the promotion of
+a standby or the loss of the schema. Waiters are served in the order in which they reached the server; a release makes the
+next one the holder, in the same transaction, and tells it by NOTIFY. All time is the database's. Every call is one
+statement and one transaction, and leaves nothing behind on its connection: a pooler may be in between.
+
+Limits: LISTEN does not pass a transaction pooler. There, waiters look again by themselves, unless `listen=` in the URL names
+a way around it. A database clock that is set forward ends leases early: tokens stay in order, and a fence refuses the older.
+"""
+
+import json
+import random
+import secrets
+from collections.abc import Collection, Sequence
+from typing import ClassVar
+
+from fencepost._runtime import threads as runtime
+from fencepost.contract.answer import Busy, Gone, Granted, Queued, Renewal, Snapshot
+from fencepost.core.backoff import backoff
+from fencepost.core.claim import Claim, Mode, Request
+from fencepost.core.holder import Holder
+from fencepost.core.traits import Traits
+from fencepost.core.url import Url
+from fencepost.engines.postgresql import record
+from fencepost.engines.postgresql._sync.store import Store
+from fencepost.engines.postgresql.address import LIBPQ, listening_at
+from fencepost.engines.postgresql.query import Query, array, rows, text
+from fencepost.engines.postgresql.sql import statements
+from fencepost.engines.postgresql.trouble import ServerError, explain
+from fencepost.engines.postgresql.waiter import Waiter
+from fencepost.engines.postgresql.wire import threads as wire
+
+AUDIT_LENGTH = 1000
+LOST = "the engine no longer has it"
+YES, NO = b"t", b"f"
+
+
+class PostgresqlEngine:
+    traits: ClassVar[Traits] = Traits(
+        scope="network", fencing="strict", survives="restart", order="arrival", death="lease", ttl_floor=0.05
+    )
+
+    def __init__(self, url: Url, *, clock: runtime.Clock, patience: float) -> None:
+        url.check_options(*LIBPQ, "schema", "listen")
+        self._store = Store(url, patience)
+        self._direct = listening_at(url)
+        self._patience = patience
+        self._now = clock.now
+        self._channel = f"fencepost_{secrets.token_hex(8)}"
+        self._ear = wire.Ear(self._deliver)
+        self._opening = runtime.Mutex()
+        self._waiters: dict[tuple[str, int], Waiter] = {}
+        self._sql = statements("statements", self._store.schema)
+        self._claim, self._release = self._sql["claim"], self._sql["release"]
+
+    # Leases
+
+    def lease_open(self, holder: Holder, ttl: float) -> None:
+        parameters = (holder.id.encode(), text(holder.label), b"%f" % ttl, self._channel.encode())
+        self._store.call(self._sql["lease_open"], *parameters)
+
+    def lease_renew(self, holder: Holder, ttl: float, claims: Collection[Claim]) -> Renewal:
+        reply = self._store.value(self._sql["lease_renew"], holder.id.encode(), b"%f" % ttl)
+        if reply is None:
+            return Renewal(alive=False)
+        held = {int(token) for token in reply.split(b",") if token}
+        gone = [claim for claim in claims if claim.token not in held]
+        if not gone:
+            return Renewal(alive=True)
+        evicted = rows(self._store.call(self._sql["evicted"], holder.id.encode()))
+        reasons = {int(token or 0): f"evicted by {(by or b'').decode()}" for token, by in evicted}
+        return Renewal(True, tuple((each.serial, each.name, reasons.get(each.token or 0, LOST)) for each in gone))
+
+    def lease_close(self, holder: Holder) -> None:
+        for (holder_id, _), waiter in list(self._waiters.items()):
+            if holder_id == holder.id:
+                waiter.stir(over="the lease was closed")
+        while self._store.value(self._sql["lease_close"], holder.id.encode()) == YES:
+            pass
+
+    # Claims
+
+    def claim(self, request: Request, *, wait: bool) -> Granted | Queued | Busy | Gone:
+        if wait and not self._ear.is_open and self._key(request) in self._waiters:
+            # It may have a place: asking without one would lose it.
+            self._listen()
+        # Ask without a place first: where nobody is in the way there is nothing to listen for.
+        answer = self._ask(request, wait=wait and self._ear.is_open)
+        if wait and isinstance(answer, Busy):
+            self._listen()
+            answer = self._ask(request, wait=True)
+        return answer
+
+    def _ask(self, request: Request, *, wait: bool) -> Granted | Queued | Busy | Gone:
+        holder, serial, asks = request
+        waiter: Waiter | None = None
+        if wait:
+            # Before asking: the news of the grant may be here before the answer is.
+            waiter = self._waiters.setdefault((holder.id, serial), Waiter())
+        name, mode, _, _, note = asks[0]
+        head = (holder.id.encode(), b"%d" % serial)
+        may_wait = YES if wait else NO
+        if len(asks) == 1 and mode is Mode.EXCLUSIVE:
+            reply = self._store.value(self._claim, *head, name.encode(), text(note), may_wait)
+        else:
+            names, modes = array([ask.name for ask in asks]), array([ask.mode for ask in asks])
+            weights, limits = ([str(ask.weight) for ask in asks], [str(ask.limit) for ask in asks])
+            notes = array([ask.note for ask in asks])
+            reply = self._store.value(
+                self._sql["enter"], *head, names, modes, array(weights), array(limits), notes, may_wait
+            )
+        if reply is not None and reply.isdigit():
+            self._waiters.pop((holder.id, serial), None)
+            return Granted((int(reply),))
+        return self._read(request, json.loads(reply or b"{}"), waiter)
+
+    def _read(self, request: Request, answer: dict[str, object], waiter: Waiter | None) -> Granted | Queued | Busy | Gone:
+        match answer:
+            case {"tokens": list(tokens)}:
+                self._waiters.pop(self._key(request), None)
+                return Granted(tuple(tokens))
+            case {"ahead": list(ahead), "again": again}:
+                claims = tuple(map(record.claim_of, ahead))
+                if waiter is None:
+                    return Busy(claims)
+                waiter.news = False
+                waiter.again_at = self._now() + self._pause(waiter, again)
+                return Queued(request, claims, waiter)
+        self._waiters.pop(self._key(request), None)
+        return Gone(str(answer.get("gone")))
+
+    def _pause(self, waiter: Waiter, milliseconds: object) -> float:
+        """The end of a lease is told by nobody: whoever watches it looks for itself. So does whoever hears nothing."""
+        pause = random.uniform(0.001, 0.005)
+        if isinstance(milliseconds, int | float):
+            pause += milliseconds / 1000
+        if self._ear.is_deaf:
+            pause = min(pause, backoff(waiter.looks, random.random(), first=0.01, most=0.1))
+            waiter.looks += 1
+        return pause
+
+    def wait(self, queued: Queued, timeout: float) -> Granted | Queued | Gone:
+        request = queued.request
+        until = self._now() + timeout
+        while True:
+            waiter: Waiter = queued.place
+            self._ear.wait(waiter, min(until, waiter.again_at))
+            if waiter.over is not None:
+                return Gone(waiter.over)
+            if waiter.tokens:
+                self._waiters.pop(self._key(request), None)
+                return Granted(waiter.tokens)
+            answer = self.claim(request, wait=True)
+            if not isinstance(answer, Queued):
+                return Gone("the lease was closed") if isinstance(answer, Busy) else answer
+            if self._now() >= until:
+                return answer
+            queued = answer
+
+    def withdraw(self, request: Request) -> None:
+        self._waiters.pop(self._key(request), None)
+        names = array([ask.name for ask in request.asks])
+        self._store.call(self._sql["withdraw"], request.holder.id.encode(), b"%d" % request.serial, names)
+
+    def release(self, claim: Claim) -> bool:
+        holder, serial, ask, token = claim
+        parameters = (holder.id.encode(), b"%d" % serial, ask.name.encode(), b"%d" % (token or 0))
+        return self._store.value(self._release, *parameters) == YES
+
+    # What operators see and do
+
+    def look(self, name: str) -> Snapshot:
+        return record.snapshot_of(name, self._store.value(self._sql["look"], name.encode()))
+
+    def names(self, prefix: str) -> Sequence[str]:
+        found = rows(self._store.call(self._sql["names"], prefix.encode()))
+        return sorted((name or b"").decode() for (name,) in found)
+
+    def evict(self, name: str, by: str) -> tuple[Claim, ...]:
+        parameters = (name.encode(), text(by), b"%d" % AUDIT_LENGTH)
+        return record.claims_of(self._store.value(self._sql["evict"], *parameters))
+
+    def close(self) -> None:
+        for waiter in list(self._waiters.values()):
+            waiter.stir(over="the session was closed")
+        self._ear.close()
+        self._store.close()
+
+    # Inside
+
+    def _listen(self) -> None:
+        with self._opening:
+            if self._ear.is_open:
+                return
+            if self._direct is None:
+                if self._store.pooled:
+                    self._ear.open(None)
+                    return
+                connection = self._store.connect()
+            else:
+                connection = wire.connect(self._direct, self._patience)
+            try:
+                connection.script(f"LISTEN {self._channel}")
+            except ServerError as error:
+                connection.close()
+                raise explain(error, connection.address) from error
+            except BaseException:
+                connection.close()
+                raise
+            self._ear.open(connection)
+
+    def _deliver(self, message: bytes) -> None:
+        holder, serial, tokens = message.decode().split(":")
+        waiter = self._waiters.get((holder, int(serial)))
+        if waiter is not None:
+            waiter.stir(tokens=tuple(int(token) for token in tokens.split(",") if token))
+
+    def _key(self, request: Request) -> tuple[str, int]:
+        return request.holder.id, request.serial
+
+
+Engine = PostgresqlEngine

@@ -1,0 +1,75 @@
+# Generated from src/fencepost/engines/postgresql/_async/store.py by tools/unasync.py. Do not edit: run `make gen`.
+"""A database with our schema in it: created where it is missing, refused where it is newer than we are."""
+
+from psycopg import pq
+
+from fencepost.core.url import Url
+from fencepost.engines.postgresql import query
+from fencepost.engines.postgresql.address import locate, schema_of
+from fencepost.engines.postgresql.query import Parameter, Query
+from fencepost.engines.postgresql.sql import VERSION, installation, statements
+from fencepost.engines.postgresql.trouble import ServerError, explain
+from fencepost.engines.postgresql.wire import threads as wire
+from fencepost.errors import Refused
+
+MISSING = ("42P01", "3F000")
+# What creating it meets when another process was faster.
+MADE_MEANWHILE = ("42P07", "42P06", "23505")
+
+
+class Store:
+    def __init__(self, url: Url, patience: float) -> None:
+        self.address = locate(url)
+        self.schema = schema_of(url)
+        self.pooled = True
+        self._patience = patience
+        self._version = statements("statements", self.schema)["version"]
+        self._pool = wire.Pool(self.address, patience, self.greet)
+
+    def call(self, what: Query, *parameters: Parameter) -> pq.abc.PGresult:
+        """The result of a statement that may be run on any connection."""
+        return self._pool.call(what, *parameters)
+
+    def value(self, what: Query, *parameters: Parameter) -> bytes | None:
+        return query.value(self._pool.call(what, *parameters))
+
+    def connect(self) -> wire.Connection:
+        """A connection of the caller's own."""
+        connection = wire.connect(self.address, self._patience)
+        try:
+            self.greet(connection)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def greet(self, connection: wire.Connection) -> None:
+        """Find out whether a pooler is in between, and which schema is there; make one if there is none."""
+        try:
+            found = query.rows(connection.call(self._version))
+        except ServerError as error:
+            if error.state not in MISSING:
+                raise explain(error, self.address) from error
+            found = self._install(connection)
+        version, pid = (int(each or 0) for each in found[0])
+        if version != VERSION:
+            raise Refused(
+                f"schema '{self.schema}' at {self.address} has version {version}, and this fencepost knows {VERSION}: "
+                f"{'upgrade fencepost' if version > VERSION else 'name another schema with ?schema='}"
+            )
+        # A pooler gives each of its clients a number of its own making.
+        self.pooled = connection.pooled = pid != connection.pid
+
+    def _install(self, connection: wire.Connection) -> query.Rows:
+        try:
+            connection.script(installation(self.schema))
+        except ServerError as error:
+            if error.state not in MADE_MEANWHILE:
+                raise explain(error, self.address) from error
+        try:
+            return query.rows(connection.call(self._version))
+        except ServerError as error:
+            raise explain(error, self.address) from error
+
+    def close(self) -> None:
+        self._pool.close()

@@ -1,0 +1,90 @@
+"""Where a PostgreSQL server is and who we are to it: from our URL to libpq's words."""
+
+import re
+from dataclasses import dataclass, replace
+from urllib.parse import unquote
+
+from psycopg.conninfo import make_conninfo
+
+from fencepost.core.url import Url, parse_url
+
+PORT = 5432
+# What libpq understands by itself, passed on as it is.
+LIBPQ = (
+    "channel_binding",
+    "connect_timeout",
+    "gssencmode",
+    "host",
+    "keepalives",
+    "keepalives_count",
+    "keepalives_idle",
+    "keepalives_interval",
+    "load_balance_hosts",
+    "options",
+    "passfile",
+    "require_auth",
+    "service",
+    "sslcert",
+    "sslcrl",
+    "sslkey",
+    "sslmode",
+    "sslrootcert",
+    "target_session_attrs",
+    "tcp_user_timeout",
+)
+OURS = ("schema", "listen")
+NAME = re.compile("[A-Za-z_][A-Za-z0-9_]{0,62}")
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """`conninfo` is for libpq and holds the password; `text` is for people and does not."""
+
+    conninfo: bytes
+    text: str
+
+    def __repr__(self) -> str:
+        return self.text
+
+    def __str__(self) -> str:
+        return self.text
+
+
+def locate(url: Url) -> Address:
+    """The server of the URL. Several hosts are tried in turn, and only one that takes writes is used."""
+    words: dict[str, str] = {}
+    if url.hosts:
+        words["host"] = ",".join(host for host, _ in url.hosts)
+        words["port"] = ",".join(str(port or PORT) for _, port in url.hosts)
+    if len(url.hosts) > 1:
+        words["target_session_attrs"] = "read-write"
+    if url.path.strip("/"):
+        words["dbname"] = url.path.strip("/")
+    if url.username is not None:
+        words["user"] = url.username
+    if url.password is not None:
+        words["password"] = url.password
+    words |= {option: value for option, value in url.options.items() if option in LIBPQ}
+    words.setdefault("application_name", "fencepost")
+    words["client_encoding"] = "UTF8"
+    shown = replace(url, options={key: value for key, value in url.options.items() if key not in OURS})
+    return Address(make_conninfo("", **words).encode(), str(shown))
+
+
+def listening_at(url: Url) -> Address | None:
+    """Where to listen, if that is not where everything else goes: past a pooler that LISTEN can not pass."""
+    text = url.options.get("listen")
+    if text is None:
+        return None
+    direct = parse_url(unquote(text) if "://" not in text else text)
+    if direct.scheme not in ("postgresql", "postgres"):
+        raise ValueError(f"option 'listen' in {url} is not a postgresql:// URL")
+    direct.check_options(*LIBPQ)
+    return locate(direct)
+
+
+def schema_of(url: Url) -> str:
+    schema = url.options.get("schema", "fencepost")
+    if not NAME.fullmatch(schema):
+        raise ValueError(f"option 'schema' in {url} must be 1 to 63 letters, digits and underscores")
+    return schema

@@ -1,0 +1,1 @@
+"""postgresql+advisory://: session advisory locks, where the connection is the lease."""

@@ -1,0 +1,404 @@
+# Generated from src/fencepost/engines/postgresql/advisory/_async/engine.py by tools/unasync.py. Do not edit: run `make gen`.
+"""The engine on session advisory locks of PostgreSQL.
+
+What holds: a lock is `pg_advisory_lock(hashtextextended(name, 0))`, so that plain SQL clients exclude us and we them. The
+connection is the lease: when it ends, by the death of its process, by hand, or because the server has not heard of it for the
+ttl, its locks are free at once, and the holder is told. Waiters stand in the server's own queue, and the lock that comes
+free is itself the news. Each grant has a token from the same statement, above all earlier ones.
+
+Limits: a lock is a number to the server. Names and notes of other sessions are seen once they were held over a renewal.
+Each waiter needs a connection of its own.
+"""
+
+from collections.abc import Callable, Collection, Sequence
+from typing import ClassVar
+
+from psycopg import pq
+
+from fencepost._runtime import threads as runtime
+from fencepost.contract.answer import Busy, Gone, Granted, Queued, Renewal, Snapshot
+from fencepost.core.claim import Claim, Mode, Request
+from fencepost.core.holder import Holder
+from fencepost.core.traits import Traits
+from fencepost.core.url import Url
+from fencepost.engines.postgresql._sync.store import Store
+from fencepost.engines.postgresql.address import LIBPQ
+from fencepost.engines.postgresql.advisory.lease import Entry, Hold, Lease
+from fencepost.engines.postgresql.advisory.sight import Lock, locks_of, snapshot_of
+from fencepost.engines.postgresql.query import array, check, rows, text, value
+from fencepost.engines.postgresql.sql import statements
+from fencepost.engines.postgresql.trouble import ServerError, explain
+from fencepost.engines.postgresql.wire import threads as wire
+from fencepost.errors import EngineError, Refused, Unavailable
+
+AUDIT_LENGTH = 1000
+LEAST_TRIP = 0.005
+LOST = "the engine no longer has it"
+NO_LEASE = "no connection of this holder is open"
+
+
+class AdvisoryEngine:
+    traits: ClassVar[Traits] = Traits(
+        scope="network",
+        fencing="strict",
+        survives="restart",
+        order="arrival",
+        death="at once",
+        counted=False,
+        together=False,
+        ttl_floor=0.1,
+        neighbours=("pg_advisory_lock",),
+    )
+
+    def __init__(self, url: Url, *, clock: runtime.Clock, patience: float) -> None:
+        url.check_options(*LIBPQ, "schema", "prefix")
+        self.on_loss: Callable[[str, str], object] | None = None
+        self._store = Store(url, patience)
+        self._prefix = url.options.get("prefix", "")
+        self._patience = patience
+        self._now = clock.now
+        self._leases: dict[str, Lease[wire.Connection]] = {}
+        self._ears: dict[str, wire.Ear] = {}
+        sql = self._sql = statements("locks", self._store.schema)
+        self._take = {mode: sql[f"take {mode}"] for mode in (Mode.EXCLUSIVE, Mode.SHARED)}
+        self._try = {mode: sql[f"try {mode}"] for mode in (Mode.EXCLUSIVE, Mode.SHARED)}
+        self._give_back = {mode: sql[f"release {mode}"] for mode in (Mode.EXCLUSIVE, Mode.SHARED)}
+
+    # Leases
+
+    def lease_open(self, holder: Holder, ttl: float) -> None:
+        asked_at = self._now()
+        connection = self._connect(holder, ttl)
+        trip = max(LEAST_TRIP, self._now() - asked_at)
+        lease = Lease(holder, ttl, connection, trip)
+        self._leases[holder.id] = lease
+        self._watch(lease, lease.main)
+        self._listen(lease)
+
+    def _connect(self, holder: Holder, ttl: float) -> wire.Connection:
+        connection = self._store.connect()
+        try:
+            if connection.pooled:
+                raise Refused(
+                    f"a pooler is in the way to postgresql at {self._store.address}, and would share out our locks: "
+                    f"connect past it, or use postgresql://, which keeps leases in a table"
+                )
+            self._call(connection, "sit", holder.id.encode(), text(holder.label), b"%f" % ttl)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def _call(self, connection: wire.Connection, name: str, *parameters: bytes) -> pq.abc.PGresult:
+        try:
+            return connection.call(self._sql[name], *parameters)
+        except ServerError as error:
+            raise explain(error, connection.address) from error
+
+    def _listen(self, lease: Lease[wire.Connection]) -> None:
+        """For evictions: on a connection that nobody else reads from."""
+        connection = self._store.connect()
+        try:
+            connection.script(f"LISTEN fencepost_{lease.holder.id}")
+        except BaseException:
+            connection.close()
+            raise
+        ear = self._ears[lease.holder.id] = wire.Ear(lambda token: self._obey(lease, int(token)))
+        ear.open(connection)
+
+    def _watch(self, lease: Lease[wire.Connection], hold: Hold[wire.Connection]) -> None:
+        hold.connection.on_end(lambda: self._ended(lease, hold))
+
+    def _ended(self, lease: Lease[wire.Connection], hold: Hold[wire.Connection]) -> None:
+        if lease.over is None and lease.matters(hold):
+            self._end(lease, "its connection was closed by the server")
+
+    def _end(self, lease: Lease[wire.Connection], reason: str) -> None:
+        lease.over = reason
+        self._leases.pop(lease.holder.id, None)
+        if self.on_loss is not None:
+            self.on_loss(lease.holder.id, reason)
+        for hold in list(lease.holds):
+            if hold.waiting:
+                hold.connection.wake()
+
+    def lease_renew(self, holder: Holder, ttl: float, claims: Collection[Claim]) -> Renewal:
+        lease = self._leases.get(holder.id)
+        if lease is None:
+            return Renewal(alive=False)
+        for hold in lease.to_keep():
+            try:
+                self._keep(hold)
+            finally:
+                lease.done(hold)
+        if not self._ears[holder.id].is_open:
+            self._listen(lease)
+        if lease.over is not None:
+            return Renewal(alive=False)
+        held = {(entry.request.serial, entry.token) for entry in list(lease.entries.values())}
+        gone = [claim for claim in claims if (claim.serial, claim.token) not in held]
+        return Renewal(
+            True, tuple((each.serial, each.name, lease.evicted.pop(each.token or 0, LOST)) for each in gone)
+        )
+
+    def _keep(self, hold: Hold[wire.Connection]) -> None:
+        if hold.written_down:
+            self._call(hold.connection, "stay")
+            return
+        hold.written_down = True
+        held = list(hold.held.values())
+        names, notes = [self._prefix + each.ask.name for each in held], [each.ask.note for each in held]
+        try:
+            self._call(hold.connection, "keep", array(names), array(notes))
+        except BaseException:
+            hold.written_down = False
+            raise
+
+    def lease_close(self, holder: Holder) -> None:
+        lease = self._leases.pop(holder.id, None)
+        ear = self._ears.pop(holder.id, None)
+        if ear is not None:
+            ear.close()
+        if lease is None:
+            return
+        lease.over = "the lease was closed"
+        for entry in list(lease.entries.values()):
+            if entry.waiting:
+                self._cancel(entry)
+        for hold in list(lease.holds):
+            if hold.waiting:
+                # Whoever waits on it has it to itself, and closes it.
+                hold.connection.wake()
+                continue
+            try:
+                # Closing it would do the same, a moment later.
+                self._call(hold.connection, "release all")
+            except EngineError:
+                pass
+            hold.connection.close()
+
+    # Claims
+
+    def claim(self, request: Request, *, wait: bool) -> Granted | Queued | Busy | Gone:
+        holder, serial, asks = request
+        lease = self._leases.get(holder.id)
+        if lease is None:
+            return Gone(NO_LEASE)
+        ask = asks[0]
+        if len(asks) > 1 or ask.mode is Mode.COUNTED:
+            raise Refused("advisory locks are exclusive or shared, one name at a time: use postgresql:// for more")
+        entry = lease.entries.get(serial)
+        if entry is not None:
+            return self._ask_again(lease, entry, wait=wait)
+        hold = lease.to_wait() if wait else None
+        if hold is None:
+            answer = self._attempt(lease, request)
+            if not wait or not isinstance(answer, Busy):
+                return answer
+            hold = lease.to_wait() or self._another(lease, waiting=True)
+        entry = lease.entries[serial] = Entry(request, hold, self._now(), waiting=True, sent=True)
+        try:
+            hold.connection.start(self._take[ask.mode], self._key(ask.name))
+        except ServerError as error:
+            self._forget(lease, entry)
+            raise explain(error, self._store.address) from error
+        except Unavailable:
+            self._give_up(lease, entry)
+            raise
+        return self._finish(lease, entry, self._now() + lease.trip * 2)
+
+    def _attempt(self, lease: Lease[wire.Connection], request: Request) -> Granted | Busy | Gone:
+        """Try once, without standing in the queue."""
+        ask = request.asks[0]
+        if excluded := lease.excluded(ask):
+            return Busy(excluded)
+        hold = lease.to_try(ask.name) or self._another(lease, waiting=False)
+        entry = lease.entries[request.serial] = Entry(request, hold, self._now(), waiting=False, sent=True)
+        try:
+            token = value(hold.connection.call(self._try[ask.mode], self._key(ask.name)))
+        except ServerError as error:
+            self._forget(lease, entry)
+            raise explain(error, self._store.address) from error
+        finally:
+            lease.done(hold)
+        if token is not None:
+            lease.granted(entry, int(token))
+            return Granted((int(token),))
+        self._forget(lease, entry)
+        return Busy(tuple(each.claim for each in (self.look(ask.name)).holders))
+
+    def _ask_again(
+        self, lease: Lease[wire.Connection], entry: Entry[wire.Connection], *, wait: bool
+    ) -> Granted | Queued | Busy | Gone:
+        if entry.token is not None:
+            return Granted((entry.token,))
+        if not entry.waiting or not wait:
+            # What came of it was not heard: make sure that it is nothing, and start again.
+            self.withdraw(entry.request)
+            return self.claim(entry.request, wait=wait)
+        return self._finish(lease, entry, self._now() + lease.trip * 2)
+
+    def _finish(
+        self, lease: Lease[wire.Connection], entry: Entry[wire.Connection], until: float
+    ) -> Granted | Queued | Gone:
+        """The lock that is waited for, or `Queued` if it has not come at `until`."""
+        try:
+            result = entry.hold.connection.finish(until)
+            if result is None:
+                return Queued(entry.request, (), entry)
+            token = int(value(check(result)) or 0)
+        except (ServerError, Unavailable) as error:
+            if isinstance(error, ServerError):
+                self._forget(lease, entry)
+            else:
+                self._give_up(lease, entry)
+            if lease.over is not None:
+                return Gone(lease.over)
+            raise explain(error, self._store.address) if isinstance(error, ServerError) else error from error
+        lease.granted(entry, token)
+        return Granted((token,))
+
+    def wait(self, queued: Queued, timeout: float) -> Granted | Queued | Gone:
+        entry: Entry[wire.Connection] = queued.place
+        lease = self._leases.get(queued.request.holder.id)
+        if lease is None or entry.request.serial not in lease.entries:
+            return Gone(NO_LEASE)
+        if entry.token is not None:
+            return Granted((entry.token,))
+        return self._finish(lease, entry, self._now() + timeout)
+
+    def withdraw(self, request: Request) -> None:
+        lease = self._leases.get(request.holder.id)
+        entry = None if lease is None else lease.entries.get(request.serial)
+        if lease is None or entry is None:
+            return
+        if entry.waiting:
+            self._cancel(entry)
+            try:
+                answer = self._finish(lease, entry, self._now() + self._patience)
+            except EngineError:
+                # Cancelled, as was asked for; or the connection is gone, and all of it with it.
+                return
+            if not isinstance(answer, Granted):
+                self._give_up(lease, entry)
+                return
+        if entry.token is not None or entry.sent:
+            self._unlock(lease, entry)
+        self._forget(lease, entry)
+
+    def _cancel(self, entry: Entry[wire.Connection]) -> None:
+        try:
+            self._store.call(self._sql["cancel"], b"%d" % entry.hold.connection.pid)
+        except EngineError:
+            # Without that the connection is closed, and the server notices by itself.
+            pass
+
+    def release(self, claim: Claim) -> bool:
+        lease = self._leases.get(claim.holder.id)
+        entry = None if lease is None else lease.entries.get(claim.serial)
+        if lease is None or entry is None or entry.token != claim.token:
+            return False
+        held = self._unlock(lease, entry)
+        self._forget(lease, entry)
+        return held
+
+    def _unlock(self, lease: Lease[wire.Connection], entry: Entry[wire.Connection]) -> bool:
+        lease.use(entry.hold)
+        parameters = (self._key(entry.ask.name), b"%d" % (entry.token or 0))
+        try:
+            result = entry.hold.connection.call(self._give_back[entry.ask.mode], *parameters)
+        except ServerError as error:
+            raise explain(error, self._store.address) from error
+        finally:
+            lease.done(entry.hold)
+        return value(result) == b"t"
+
+    # What operators see and do
+
+    def look(self, name: str) -> Snapshot:
+        found = self._locks(name)
+        evictions = rows(self._store.call(self._sql["evictions"], self._key(name)))
+        own: dict[int, tuple[Claim, float, float]] = {}
+        for lease in list(self._leases.values()):
+            for entry in list(lease.entries.values()):
+                if entry.ask.name == name:
+                    own[entry.hold.connection.pid] = (entry.claim, self._now() - entry.since, lease.ttl)
+        return snapshot_of(name, found, evictions, own)
+
+    def names(self, prefix: str) -> Sequence[str]:
+        found = rows(self._store.call(self._sql["names"], self._key(prefix)))
+        names = {(name or b"").decode()[len(self._prefix) :] for (name,) in found}
+        for lease in list(self._leases.values()):
+            names.update(entry.ask.name for entry in list(lease.entries.values()))
+        return sorted(name for name in names if name.startswith(prefix))
+
+    def evict(self, name: str, by: str) -> tuple[Claim, ...]:
+        taken = [lock for lock in self._locks(name) if lock.granted]
+        for lock in taken:
+            holder = lock.holder or Holder("", "another client")
+            parameters = (self._key(name), b"%d" % lock.token, holder.id.encode(), text(holder.label), text(by))
+            self._store.call(self._sql["expel"], *parameters, b"%d" % AUDIT_LENGTH)
+        for lock in taken:
+            # A stranger does not hear us, and is ended at once.
+            patience = self._patience / 2 if lock.holder is not None else 0.0
+            self._store.call(self._sql["see off"], self._key(name), b"%d" % lock.pid, b"%f" % patience)
+        return tuple(lock.standing(name, None).claim for lock in taken)
+
+    def _locks(self, name: str) -> list[Lock]:
+        return locks_of(rows(self._store.call(self._sql["locks"], self._key(name))))
+
+    def _obey(self, lease: Lease[wire.Connection], token: int) -> None:
+        """Somebody took a name from us by hand: let it go at once; the next renewal tells the session."""
+
+        def let_go() -> None:
+            for entry in list(lease.entries.values()):
+                if entry.token == token:
+                    by = value(self._store.call(self._sql["evicted"], b"%d" % token)) or b""
+                    lease.evicted[token] = f"evicted by {by.decode()}"
+                    self._unlock(lease, entry)
+                    self._forget(lease, entry)
+
+        runtime.spawn(let_go, name="fencepost-eviction")
+
+    def close(self) -> None:
+        for holder_id, lease in list(self._leases.items()):
+            self._leases.pop(holder_id, None)
+            lease.over = "the session was closed"
+            for hold in lease.holds:
+                if hold.waiting:
+                    hold.connection.wake()
+                else:
+                    hold.connection.close()
+        for ear in self._ears.values():
+            ear.close()
+        self._store.close()
+
+    # Inside
+
+    def _key(self, name: str) -> bytes:
+        return (self._prefix + name).encode()
+
+    def _another(self, lease: Lease[wire.Connection], *, waiting: bool) -> Hold[wire.Connection]:
+        hold = lease.add(self._connect(lease.holder, lease.ttl), waiting=waiting)
+        self._watch(lease, hold)
+        return hold
+
+    def _forget(self, lease: Lease[wire.Connection], entry: Entry[wire.Connection]) -> None:
+        spare = lease.forget(entry)
+        if spare is not None:
+            spare.close()
+        elif not entry.hold.connection.is_open:
+            self._drop(lease, entry.hold)
+
+    def _give_up(self, lease: Lease[wire.Connection], entry: Entry[wire.Connection]) -> None:
+        """Nobody knows what is on that connection: without it there is nothing."""
+        lease.forget(entry)
+        self._drop(lease, entry.hold)
+
+    def _drop(self, lease: Lease[wire.Connection], hold: Hold[wire.Connection]) -> None:
+        hold.connection.close()
+        lease.drop(hold)
+        self._ended(lease, hold)
+
+
+Engine = AdvisoryEngine

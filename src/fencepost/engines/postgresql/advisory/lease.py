@@ -1,0 +1,149 @@
+"""Which connection of a lease holds what, and which one may take or wait for what next.
+
+An advisory lock belongs to the connection that took it, and a connection may take the same lock twice without being asked
+whether it has it. So no connection takes a name twice, and only one that holds nothing waits: whoever waits on a connection
+can neither give back what it holds nor keep it.
+"""
+
+from dataclasses import dataclass, field
+from typing import Generic, TypeVar
+
+from fencepost._runtime.state import StateLock
+from fencepost.core.claim import Ask, Claim, Mode, Request
+from fencepost.core.holder import Holder
+
+MOST_SPARE = 2
+Connection = TypeVar("Connection")
+
+
+@dataclass(slots=True, eq=False)
+class Hold(Generic[Connection]):
+    """One connection, and the names that are locked on it."""
+
+    connection: Connection
+    held: dict[str, "Entry[Connection]"] = field(default_factory=dict)
+    # How many are at it, and whether one of them waits there for as long as it takes.
+    users: int = 0
+    waiting: bool = False
+    # Whether the server has the names of what is held.
+    written_down: bool = True
+
+    @property
+    def empty(self) -> bool:
+        return not self.held and not self.users and not self.waiting
+
+
+@dataclass(slots=True, eq=False)
+class Entry(Generic[Connection]):
+    """A request as it stands on its connection: with a token it is held; `sent` and unanswered, anything may be."""
+
+    request: Request
+    hold: Hold[Connection]
+    since: float
+    waiting: bool
+    token: int | None = None
+    sent: bool = False
+
+    @property
+    def ask(self) -> Ask:
+        return self.request.asks[0]
+
+    @property
+    def claim(self) -> Claim:
+        return Claim(self.request.holder, self.request.serial, self.ask, self.token)
+
+
+class Lease(Generic[Connection]):
+    def __init__(self, holder: Holder, ttl: float, connection: Connection, trip: float) -> None:
+        self.holder = holder
+        self.ttl = ttl
+        # How long one round trip took: an answer that is not there after a few of them is being waited for.
+        self.trip = trip
+        self.main: Hold[Connection] = Hold(connection)
+        self.holds: list[Hold[Connection]] = [self.main]
+        self.entries: dict[int, Entry[Connection]] = {}
+        self.evicted: dict[int, str] = {}
+        self.over: str | None = None
+        self._state = StateLock()
+
+    def to_wait(self) -> Hold[Connection] | None:
+        """A connection that holds nothing and that nobody uses, now the caller's to wait on."""
+        with self._state:
+            for hold in self.holds:
+                if hold.empty:
+                    hold.waiting = True
+                    return hold
+        return None
+
+    def to_try(self, name: str) -> Hold[Connection] | None:
+        """A connection on which `name` may be tried now."""
+        with self._state:
+            for hold in self.holds:
+                if not hold.waiting and name not in hold.held:
+                    hold.users += 1
+                    return hold
+        return None
+
+    def to_keep(self) -> list[Hold[Connection]]:
+        """The connections that hold something, and the first in any case unless it is waited on."""
+        with self._state:
+            found = [hold for hold in self.holds if not hold.waiting and (hold.held or hold is self.main)]
+            for hold in found:
+                hold.users += 1
+            return found
+
+    def add(self, connection: Connection, *, waiting: bool) -> Hold[Connection]:
+        """One more connection, the caller's to wait on or to try on."""
+        hold: Hold[Connection] = Hold(connection, users=0 if waiting else 1, waiting=waiting)
+        with self._state:
+            self.holds.append(hold)
+        return hold
+
+    def use(self, hold: Hold[Connection]) -> None:
+        with self._state:
+            hold.users += 1
+
+    def done(self, hold: Hold[Connection]) -> None:
+        with self._state:
+            hold.users -= 1
+
+    def granted(self, entry: Entry[Connection], token: int) -> None:
+        with self._state:
+            entry.token = token
+            entry.sent = False
+            entry.hold.held[entry.ask.name] = entry
+            entry.hold.written_down = False
+            if entry.waiting:
+                entry.waiting = entry.hold.waiting = False
+
+    def forget(self, entry: Entry[Connection]) -> Connection | None:
+        """The request is neither held nor waited for any more. A connection too many is returned, to be closed."""
+        with self._state:
+            self.entries.pop(entry.request.serial, None)
+            hold = entry.hold
+            if hold.held.pop(entry.ask.name, None) is not None:
+                hold.written_down = False
+            if entry.waiting:
+                entry.waiting = hold.waiting = False
+            spare = [each for each in self.holds if each.empty and each is not self.main]
+            if hold in spare and len(spare) > MOST_SPARE:
+                self.holds.remove(hold)
+                return hold.connection
+        return None
+
+    def drop(self, hold: Hold[Connection]) -> None:
+        """The connection is no more."""
+        with self._state:
+            if hold in self.holds and hold is not self.main:
+                self.holds.remove(hold)
+
+    def matters(self, hold: Hold[Connection]) -> bool:
+        """Whether the end of that connection is the end of the lease."""
+        return hold is self.main or bool(hold.held)
+
+    def excluded(self, ask: Ask) -> tuple[Claim, ...]:
+        """What we hold ourselves that excludes the ask."""
+        claims = [hold.held[ask.name].claim for hold in list(self.holds) if ask.name in hold.held]
+        if ask.mode is Mode.EXCLUSIVE or any(claim.ask.mode is Mode.EXCLUSIVE for claim in claims):
+            return tuple(claims)
+        return ()

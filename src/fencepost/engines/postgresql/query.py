@@ -1,0 +1,46 @@
+"""A statement, and what comes back."""
+
+from psycopg import pq
+
+from fencepost.engines.postgresql.trouble import ServerError
+
+Parameter = bytes | None
+Rows = list[tuple[bytes | None, ...]]
+
+
+class Query:
+    """One statement. Prepared once on each connection under its name, where a pooler does not forbid that."""
+
+    __slots__ = ("name", "text")
+
+    def __init__(self, name: str, text: str) -> None:
+        self.name = name.encode()
+        self.text = text.encode()
+
+
+def check(result: pq.abc.PGresult) -> pq.abc.PGresult:
+    """The result itself, if it is none of an error."""
+    if result.status not in (pq.ExecStatus.TUPLES_OK, pq.ExecStatus.COMMAND_OK):
+        raise ServerError(result)
+    return result
+
+
+def value(result: pq.abc.PGresult) -> bytes | None:
+    """The one value of the one row; None for NULL or no row."""
+    return result.get_value(0, 0) if result.ntuples else None
+
+
+def rows(result: pq.abc.PGresult) -> Rows:
+    columns = range(result.nfields)
+    return [tuple(result.get_value(row, column) for column in columns) for row in range(result.ntuples)]
+
+
+def text(words: str) -> bytes:
+    """For labels and notes: what PostgreSQL can not store is replaced."""
+    return words.replace("\0", "\ufffd").encode(errors="replace")
+
+
+def array(words: list[str]) -> bytes:
+    """A text[] as a literal."""
+    quoted = (word.replace("\\", "\\\\").replace('"', '\\"') for word in words)
+    return b"{%b}" % b",".join(b'"%b"' % text(word) for word in quoted)

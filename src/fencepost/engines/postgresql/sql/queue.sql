@@ -1,0 +1,121 @@
+-- Who holds, who waits, who is next. Whoever changes the queue of a name holds the latch of that name to the end of
+-- its transaction: an advisory lock of the transaction, so that it is safe behind a pooler.
+CREATE FUNCTION {schema}.latch(_names text[]) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+    -- Always in the same order: nobody waits for another in a circle.
+    PERFORM pg_advisory_xact_lock(1717923427, each.latch)
+    FROM (SELECT DISTINCT hashtext(name) AS latch FROM unnest(_names) AS name ORDER BY 1) AS each;
+END $$;
+
+CREATE FUNCTION {schema}.tell(_holder text, _serial bigint, _tokens text) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+    PERFORM pg_notify(channel, _holder || ':' || _serial || ':' || _tokens)
+    FROM {schema}.lease WHERE id = _holder AND channel <> '';
+END $$;
+
+-- End the leases that have run out of those who stand in a queue, and take them out of it. The row of the lease decides:
+-- a renewal that came before is waited for, and one that comes after finds nothing to renew.
+CREATE FUNCTION {schema}.bury(_name text) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+    _key bigint := hashtextextended(_name, 0);
+BEGIN
+    UPDATE {schema}.lease SET expires_at = '-infinity'
+    WHERE expires_at <= clock_timestamp() AND expires_at > '-infinity'
+      AND id IN (SELECT holder FROM {schema}.claim WHERE key = _key AND name = _name);
+    DELETE FROM {schema}.claim
+    WHERE key = _key AND name = _name
+      AND NOT EXISTS (SELECT FROM {schema}.lease WHERE id = holder AND expires_at > '-infinity');
+END $$;
+
+-- Whether an ask may be granted beside those that hold its name now: the rule of core.claim.
+CREATE FUNCTION {schema}.admits(_name text, _mode text, _weight integer, _most integer) RETURNS boolean
+LANGUAGE plpgsql AS $$
+BEGIN
+    RETURN (
+        SELECT CASE _mode
+            WHEN 'exclusive' THEN count(*) = 0
+            WHEN 'shared' THEN coalesce(bool_and(mode = 'shared'), true)
+            ELSE coalesce(bool_and(mode = 'counted'), true) AND coalesce(sum(weight), 0) + _weight <= _most
+        END
+        FROM {schema}.claim
+        WHERE key = hashtextextended(_name, 0) AND name = _name AND token IS NOT NULL);
+END $$;
+
+-- Whether a request may be granted: it is first in all of its queues, and admitted in each.
+CREATE FUNCTION {schema}.ripe(_holder text, _serial bigint) RETURNS boolean LANGUAGE plpgsql AS $$
+BEGIN
+    RETURN (
+        SELECT bool_and(
+            {schema}.admits(mine.name, mine.mode, mine.weight, mine.most)
+            AND NOT EXISTS (
+                SELECT FROM {schema}.claim AS other
+                WHERE other.key = mine.key AND other.name = mine.name AND other.token IS NULL
+                  AND other.ticket < mine.ticket))
+        FROM {schema}.claim AS mine WHERE holder = _holder AND serial = _serial);
+END $$;
+
+-- Grant a request that is ripe, and tell it. Its tokens, in the order of its asks.
+CREATE FUNCTION {schema}.give(_holder text, _serial bigint) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+    _tokens text := '';
+    _part record;
+BEGIN
+    FOR _part IN SELECT key, ticket, part FROM {schema}.claim WHERE holder = _holder AND serial = _serial ORDER BY part
+    LOOP
+        UPDATE {schema}.claim SET token = {schema}.mint(), since = clock_timestamp()
+        WHERE key = _part.key AND ticket = _part.ticket AND part = _part.part
+        RETURNING _tokens || CASE _tokens WHEN '' THEN '' ELSE ',' END || token INTO _tokens;
+    END LOOP;
+    PERFORM {schema}.tell(_holder, _serial, _tokens);
+    RETURN _tokens;
+END $$;
+
+-- Grant, in order of arrival, what can be granted of the queue of a name whose latch we have.
+CREATE FUNCTION {schema}.promote(_name text) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+    _key bigint := hashtextextended(_name, 0);
+    _first record;
+    _others text[];
+    _other text;
+    _free boolean;
+BEGIN
+    LOOP
+        SELECT holder, serial, mode INTO _first FROM {schema}.claim
+        WHERE key = _key AND name = _name AND token IS NULL ORDER BY ticket LIMIT 1;
+        EXIT WHEN NOT FOUND;
+        SELECT array_agg(name) INTO _others FROM {schema}.claim
+        WHERE holder = _first.holder AND serial = _first.serial AND name <> _name;
+        _free := true;
+        -- To wait for the latch of another name now could be to wait in a circle.
+        FOREACH _other IN ARRAY coalesce(_others, ARRAY[]::text[]) LOOP
+            _free := _free AND pg_try_advisory_xact_lock(1717923427, hashtext(_other));
+        END LOOP;
+        IF NOT _free THEN
+            -- Whoever has that latch is not finished. The waiter looks for itself, from the start.
+            PERFORM {schema}.tell(_first.holder, _first.serial, '');
+            EXIT;
+        END IF;
+        FOREACH _other IN ARRAY coalesce(_others, ARRAY[]::text[]) LOOP
+            PERFORM {schema}.bury(_other);
+        END LOOP;
+        EXIT WHEN NOT {schema}.ripe(_first.holder, _first.serial);
+        PERFORM {schema}.give(_first.holder, _first.serial);
+        -- It waits no longer in the way of those behind it on its other names.
+        FOREACH _other IN ARRAY coalesce(_others, ARRAY[]::text[]) LOOP
+            PERFORM {schema}.promote(_other);
+        END LOOP;
+    END LOOP;
+END $$;
+
+-- After a place in the queue was left: whoever stood behind it has somebody else to watch now.
+CREATE FUNCTION {schema}.step_up(_name text, _ticket bigint) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+    _behind record;
+BEGIN
+    SELECT holder, serial INTO _behind FROM {schema}.claim
+    WHERE key = hashtextextended(_name, 0) AND name = _name AND token IS NULL AND ticket > _ticket
+    ORDER BY ticket LIMIT 1;
+    IF FOUND THEN
+        PERFORM {schema}.tell(_behind.holder, _behind.serial, '');
+    END IF;
+END $$;

@@ -1,0 +1,74 @@
+-- Version 1. Names are stored in full; indexes have their 64-bit hash, because a name may be longer than an
+-- index entry. Times are the database's own.
+
+-- Whoever comes second waits here, and then finds that all is there.
+SELECT pg_advisory_xact_lock(1717923427, hashtext('{schema}'));
+CREATE SCHEMA IF NOT EXISTS {schema};
+
+CREATE TABLE {schema}.version (version integer NOT NULL);
+INSERT INTO {schema}.version VALUES (1);
+
+-- Tokens, and the tickets of those who wait. It starts at the clock, so that tokens outlive even this schema.
+CREATE SEQUENCE {schema}.token;
+SELECT setval('{schema}.token', (extract(epoch FROM clock_timestamp()) * 1000000)::bigint);
+
+-- One row while the server remembers all tokens it gave out. An unlogged table is empty after a crash, after
+-- the promotion of a standby and in a restored backup: exactly when the last values of a sequence may be forgotten.
+CREATE UNLOGGED TABLE {schema}.life (since timestamptz NOT NULL);
+INSERT INTO {schema}.life VALUES (clock_timestamp());
+
+-- One row per lease; `expires_at` is -infinity once it was closed. `given_up` are requests that were withdrawn before
+-- they came: a claim that arrives late must find that nobody waits for its answer.
+CREATE TABLE {schema}.lease (
+    id         text PRIMARY KEY,
+    label      text NOT NULL,
+    expires_at timestamptz NOT NULL,
+    channel    text NOT NULL,
+    given_up   bigint[] NOT NULL DEFAULT ARRAY[]::bigint[]
+) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 500);
+
+-- One row per ask: with a token it is held, without one it waits.
+CREATE TABLE {schema}.claim (
+    key     bigint NOT NULL,
+    name    text NOT NULL,
+    ticket  bigint NOT NULL,
+    token   bigint,
+    holder  text NOT NULL,
+    serial  bigint NOT NULL,
+    part    integer NOT NULL,
+    mode    text NOT NULL,
+    weight  integer NOT NULL,
+    most    integer NOT NULL,
+    note    text NOT NULL,
+    since   timestamptz NOT NULL,
+    PRIMARY KEY (key, ticket, part)
+) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000);
+CREATE INDEX claim_of_holder ON {schema}.claim (holder, serial);
+
+CREATE TABLE {schema}.eviction (
+    id      bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    name    text NOT NULL,
+    token   bigint NOT NULL,
+    holder  text NOT NULL,
+    evicted text NOT NULL,
+    by      text NOT NULL,
+    at      timestamptz NOT NULL
+);
+
+-- For advisory locks, which only have numbers: who is behind a connection.
+CREATE UNLOGGED TABLE {schema}.connection (
+    pid     integer NOT NULL,
+    started timestamptz NOT NULL,
+    holder  text NOT NULL,
+    label   text NOT NULL,
+    ttl     double precision NOT NULL,
+    PRIMARY KEY (pid)
+);
+
+-- And what it holds, by name, as of its last renewal.
+CREATE UNLOGGED TABLE {schema}.holding (
+    pid  integer NOT NULL,
+    name text NOT NULL,
+    note text NOT NULL
+);
+CREATE INDEX holding_of_connection ON {schema}.holding (pid);

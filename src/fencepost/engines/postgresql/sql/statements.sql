@@ -1,0 +1,36 @@
+-- name: version
+SELECT version, pg_backend_pid() FROM {schema}.version
+
+-- name: claim
+SELECT {schema}.claim($1, $2, $3, $4, $5)
+
+-- name: enter
+SELECT {schema}.enter($1, $2, $3, $4, $5, $6, $7, $8)
+
+-- name: release
+SELECT {schema}.release($1, $2, $3, $4)
+
+-- name: withdraw
+SELECT {schema}.withdraw($1, $2, $3)
+
+-- name: lease_open
+SELECT {schema}.lease_open($1, $2, $3, $4)
+
+-- name: lease_renew
+SELECT {schema}.lease_renew($1, $2)
+
+-- name: lease_close
+SELECT {schema}.lease_close($1)
+
+-- name: look
+SELECT {schema}.look($1)
+
+-- name: names
+SELECT DISTINCT name FROM {schema}.claim JOIN {schema}.lease ON id = holder
+WHERE starts_with(name, $1) AND expires_at > clock_timestamp()
+
+-- name: evict
+SELECT {schema}.evict($1, $2, $3)
+
+-- name: evicted
+SELECT token, by FROM {schema}.eviction WHERE holder = $1

@@ -1,0 +1,62 @@
+"""What went wrong with PostgreSQL, in words, and whether trying again can help."""
+
+from psycopg import pq
+
+from fencepost.engines.postgresql.address import Address
+from fencepost.errors import EngineError, Refused, Unavailable
+
+# Classes of SQLSTATE that pass by themselves: connection, transaction rollback, resources, operator's intervention,
+# system. Everything else stays as it is until somebody changes something.
+PASSING = ("08", "40", "53", "55", "57", "58")
+ADVICE = {
+    "25006": "the server is read-only: name the primary, or all hosts, which are tried in turn",
+    "42501": "see docs/engines/postgresql.md for the rights a role needs",
+    "53200": "raise max_locks_per_transaction on the server",
+    "53300": "raise max_connections on the server, or use postgresql:// behind a pooler",
+}
+# libpq has no SQLSTATE for a server that does not let us in; these pass by themselves.
+PASSING_GREETINGS = (
+    "starting up",
+    "shutting down",
+    "recovery mode",
+    "not yet accepting",
+    "too many clients",
+    "too many connections",
+    "remaining connection slots",
+    "no more connections allowed",
+    "read-only",
+    "hot standby mode is disabled",
+    "query_wait_timeout",
+    "server_login_retry",
+)
+
+
+class ServerError(Exception):
+    """The server answered with an error: the statement did not happen."""
+
+    def __init__(self, result: pq.abc.PGresult) -> None:
+        fields = pq.DiagnosticField
+        self.state = (result.error_field(fields.SQLSTATE) or b"").decode()
+        self.primary = (result.error_field(fields.MESSAGE_PRIMARY) or b"").decode(errors="replace")
+        super().__init__(f"{self.primary or result.get_error_message().strip()} ({self.state})")
+
+
+def explain(error: ServerError, address: Address) -> EngineError:
+    kind = Unavailable if error.state[:2] in PASSING else Refused
+    advice = ADVICE.get(error.state)
+    return kind(f"postgresql at {address} answered: {error}{f': {advice}' if advice else ''}")
+
+
+def not_let_in(message: str, address: Address) -> EngineError:
+    """`message` is libpq's, with a line for each host that it tried."""
+    told = " ".join(message.split()) or "no answer"
+    refused = "FATAL" in told and not any(greeting in told for greeting in PASSING_GREETINGS)
+    return (Refused if refused else Unavailable)(f"no connection to postgresql at {address}: {told}")
+
+
+def late(address: Address, patience: float) -> Unavailable:
+    return Unavailable(f"postgresql at {address} did not answer within {patience:g} s")
+
+
+def lost(address: Address, why: str) -> Unavailable:
+    return Unavailable(f"the connection to postgresql at {address} was lost: {' '.join(why.split()) or 'it ended'}")

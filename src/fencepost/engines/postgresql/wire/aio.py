@@ -1,0 +1,343 @@
+"""Asynchronous connections: the event loop reads what comes, whoever asked for it."""
+
+import asyncio
+import os
+import select
+from collections import deque
+from collections.abc import Awaitable, Callable
+from weakref import WeakSet
+
+from psycopg import OperationalError, pq
+
+from fencepost._runtime import aio as runtime
+from fencepost._runtime.clock import LONGEST_NAP, boottime
+from fencepost.engines.postgresql.address import Address
+from fencepost.engines.postgresql.dial import dial
+from fencepost.engines.postgresql.query import Parameter, Query, check
+from fencepost.engines.postgresql.trouble import ServerError, explain, late, lost
+from fencepost.engines.postgresql.waiter import Waiter
+from fencepost.errors import Unavailable
+
+MOST_OPEN = 8
+# The schema is made once, and whoever comes while it is being made waits for that.
+SCRIPT_PATIENCE = 5.0
+Result = pq.abc.PGresult
+
+
+class Connection:
+    """One session at the server. `pooled`: a pooler may be in between, for all that we know."""
+
+    def __init__(self, conn: pq.abc.PGconn, address: Address, patience: float) -> None:
+        self._conn = conn
+        self.address = address
+        self.fileno = conn.socket
+        self.pid = conn.backend_pid
+        self.pooled = True
+        self._patience = patience
+        self._loop = asyncio.get_running_loop()
+        self._prepared: set[bytes] = set()
+        self._turn = runtime.Mutex()
+        self._owing = False
+        self._result: Result | None = None
+        self._reply: asyncio.Future[Result | None] | None = None
+        self._is_open = True
+        self._on_end: Callable[[], object] | None = None
+        self.on_notice: Callable[[bytes], None] | None = None
+        self._loop.add_reader(self.fileno, self._readable)
+        _open.add(self)
+
+    @property
+    def is_open(self) -> bool:
+        return self._is_open and self._conn.status == pq.ConnStatus.OK
+
+    async def call(self, query: Query, *parameters: Parameter) -> Result:
+        """The result of one statement. `Unavailable` if it does not come in time: then it is owed."""
+        async with self._turn:
+            if self._owing:
+                await self._pay()
+            await self._send(query, parameters)
+            return check(await self._promptly())
+
+    async def script(self, text: str) -> None:
+        """Several statements in one go, as one transaction."""
+        async with self._turn:
+            if self._owing:
+                await self._pay()
+            self._submit(lambda: self._conn.send_query(text.encode()))
+            check(await self._within(max(self._patience, SCRIPT_PATIENCE)))
+
+    async def start(self, query: Query, *parameters: Parameter) -> None:
+        """Send a statement; `finish` waits for its result."""
+        if self._owing:
+            await self._pay()
+        await self._send(query, parameters)
+
+    async def finish(self, until: float) -> Result | None:
+        """The result of what was started, or None if it is not there at `until`."""
+        while self._owing and (left := until - boottime()) > 0:
+            await self._settled(min(left, LONGEST_NAP))
+        if self._owing:
+            return None
+        result, self._result = self._result, None
+        if result is None:
+            raise lost(self.address, "the server closed it")
+        return result
+
+    async def _send(self, query: Query, parameters: tuple[Parameter, ...]) -> None:
+        if self.pooled:
+            self._submit(lambda: self._conn.send_query_params(query.text, parameters))
+            return
+        if query.name not in self._prepared:
+            # Noted before the answer, which we may not stay for: the server would not let us name it twice.
+            self._prepared.add(query.name)
+            self._submit(lambda: self._conn.send_prepare(query.name, query.text))
+            try:
+                check(await self._promptly())
+            except ServerError:
+                self._prepared.discard(query.name)
+                raise
+        self._submit(lambda: self._conn.send_query_prepared(query.name, parameters))
+
+    def _submit(self, send: Callable[[], None]) -> None:
+        if not self._is_open:
+            raise lost(self.address, "it was closed here")
+        self._result = None
+        self._owing = True
+        try:
+            send()
+        except OperationalError as error:
+            self.close()
+            raise lost(self.address, str(error)) from error
+
+    async def _promptly(self) -> Result:
+        return await self._within(self._patience)
+
+    async def _within(self, seconds: float) -> Result:
+        if not await self._settled(seconds):
+            raise late(self.address, seconds)
+        result, self._result = self._result, None
+        if result is None:
+            raise lost(self.address, "the server closed it")
+        return result
+
+    async def _pay(self) -> None:
+        """Wait for what somebody did not stay for."""
+        await self._promptly()
+
+    async def _settled(self, timeout: float) -> bool:
+        """Whether nothing is owed, within `timeout` seconds."""
+        if self._owing:
+            future = self._reply = self._loop.create_future()
+            timer = self._loop.call_later(timeout, _resolve, future)
+            try:
+                await future
+            finally:
+                timer.cancel()
+                self._reply = None
+        return not self._owing
+
+    def _readable(self) -> None:
+        conn = self._conn
+        try:
+            conn.consume_input()
+            while self._owing and not conn.is_busy():
+                found = conn.get_result()
+                if found is None:
+                    self._settle()
+                elif self._result is None or self._result.status != pq.ExecStatus.FATAL_ERROR:
+                    self._result = found
+            while (notify := conn.notifies()) is not None:
+                if self.on_notice is not None:
+                    self.on_notice(notify.extra)
+            ended = conn.status != pq.ConnStatus.OK
+        except OperationalError:
+            ended = True
+        if ended:
+            callback = self._on_end
+            self.close()
+            if callback is not None:
+                callback()
+
+    def _settle(self) -> None:
+        self._owing = False
+        if self._reply is not None:
+            _resolve(self._reply)
+
+    def on_end(self, callback: Callable[[], object]) -> None:
+        """Call back as soon as the server ends the connection, also while nobody waits for anything."""
+        self._on_end = callback
+
+    def wake(self) -> None:
+        """End it for whoever waits on it."""
+        self.close()
+
+    def close(self) -> None:
+        if self._is_open:
+            self._is_open = False
+            self._on_end = None
+            if not self._loop.is_closed():
+                self._loop.remove_reader(self.fileno)
+            _open.discard(self)
+            self._conn.finish()
+            self._settle()
+
+    def disown(self) -> None:
+        """In a forked child: the connection is the parent's, so nothing is said, and the child's copy is shut."""
+        self._is_open = False
+        os.close(self.fileno)
+
+
+def _resolve(future: "asyncio.Future[Result | None]") -> None:
+    if not future.done():
+        future.set_result(None)
+
+
+_open: "WeakSet[Connection]" = WeakSet()
+
+
+def _forked() -> None:
+    for connection in list(_open):
+        connection.disown()
+    _open.clear()
+
+
+os.register_at_fork(after_in_child=_forked)
+
+
+async def connect(address: Address, patience: float) -> Connection:
+    """A connection that the server has let in."""
+    loop = asyncio.get_running_loop()
+    steps = dial(address)
+    try:
+        async with asyncio.timeout(patience):
+            while True:
+                fileno, event = next(steps)
+                future = loop.create_future()
+                add, remove = (
+                    (loop.add_reader, loop.remove_reader)
+                    if event == select.POLLIN
+                    else (loop.add_writer, loop.remove_writer)
+                )
+                add(fileno, _resolve, future)
+                try:
+                    await future
+                finally:
+                    remove(fileno)
+    except StopIteration as done:
+        return Connection(done.value, address, patience)
+    except TimeoutError:
+        raise late(address, patience) from None
+    finally:
+        steps.close()
+
+
+class Pool:
+    """Connections for one statement each, up to a few. `greet` makes a new one ready for use."""
+
+    def __init__(self, address: Address, patience: float, greet: Callable[[Connection], Awaitable[None]]) -> None:
+        self.address = address
+        self._patience = patience
+        self._greet = greet
+        self._free: deque[Connection] = deque()
+        self._room = asyncio.Semaphore(MOST_OPEN)
+        self._closed = False
+
+    async def call(self, query: Query, *parameters: Parameter) -> Result:
+        async with self._room:
+            connection = await self._take()
+            try:
+                result = await connection.call(query, *parameters)
+            except asyncio.CancelledError:
+                # The answer that is owed is waited for by whoever takes it next, if nobody has come when it is there.
+                self._give_back(connection, last=True)
+                raise
+            except ServerError as error:
+                self._give_back(connection)
+                raise explain(error, self.address) from error
+            except BaseException:
+                self._drop(connection)
+                raise
+            self._give_back(connection)
+            return result
+
+    async def _take(self) -> Connection:
+        while self._free:
+            connection = self._free.pop()
+            if connection.is_open:
+                return connection
+            connection.close()
+        if self._closed:
+            raise Unavailable(f"the connection to postgresql at {self.address} was closed here")
+        connection = await connect(self.address, self._patience)
+        try:
+            await self._greet(connection)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def _give_back(self, connection: Connection, *, last: bool = False) -> None:
+        if self._closed or not connection.is_open:
+            connection.close()
+        elif last:
+            self._free.appendleft(connection)
+        else:
+            self._free.append(connection)
+
+    def _drop(self, connection: Connection) -> None:
+        connection.close()
+        # Those that are idle are of the same age or older: whatever ended this one has ended them.
+        while self._free:
+            self._free.pop().close()
+
+    def close(self) -> None:
+        self._closed = True
+        while self._free:
+            self._free.pop().close()
+
+
+class Ear:
+    """One listening connection for all who wait; what it hears is delivered as it comes."""
+
+    def __init__(self, deliver: Callable[[bytes], None]) -> None:
+        self.is_open = False
+        self._deliver = deliver
+        self._connection: Connection | None = None
+        self._present: list[Waiter] = []
+
+    @property
+    def is_deaf(self) -> bool:
+        return self._connection is None
+
+    def open(self, connection: Connection | None) -> None:
+        """Hear what that connection, which listens already, is told from now on. Without one, hear nothing."""
+        self._connection = connection
+        self.is_open = True
+        if connection is None:
+            return
+        connection.on_notice = self._deliver
+        connection.on_end(self._ended)
+
+    async def wait(self, waiter: Waiter, until: float) -> None:
+        """Return when the waiter has news, or at `until`. `Unavailable` if nothing can be heard any more."""
+        bell = waiter.bell = runtime.Event()
+        self._present.append(waiter)
+        try:
+            while not waiter.stirred and (left := until - boottime()) > 0:
+                if not self.is_open:
+                    raise Unavailable("the connection on which postgresql tells of grants was lost")
+                await bell.wait(min(left, LONGEST_NAP))
+                bell.clear()
+        finally:
+            self._present.remove(waiter)
+
+    def close(self) -> None:
+        self.is_open = False
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            connection.close()
+
+    def _ended(self) -> None:
+        self.close()
+        for waiter in list(self._present):
+            waiter.ring()

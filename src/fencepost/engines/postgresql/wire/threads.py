@@ -1,0 +1,345 @@
+"""Blocking connections: the thread that asks reads the answer."""
+
+import math
+import os
+import select
+import socket
+from collections.abc import Callable
+from time import monotonic
+from weakref import WeakSet
+
+from psycopg import OperationalError, pq
+
+from fencepost._runtime import threads as runtime
+from fencepost._runtime.clock import LONGEST_NAP, boottime
+from fencepost.engines.postgresql.address import Address
+from fencepost.engines.postgresql.dial import dial
+from fencepost.engines.postgresql.query import Parameter, Query, check
+from fencepost.engines.postgresql.trouble import ServerError, explain, late, lost
+from fencepost.engines.postgresql.waiter import Waiter
+from fencepost.engines.postgresql.wire.watch import watch
+from fencepost.errors import Unavailable
+
+MOST_IDLE = 16
+TRUSTED = 1.0
+# The schema is made once, and whoever comes while it is being made waits for that. In ms.
+SCRIPT_PATIENCE = 5000
+
+
+class Connection:
+    """One session at the server. `pooled`: a pooler may be in between, for all that we know."""
+
+    __slots__ = (
+        "__weakref__",
+        "_conn",
+        "_is_open",
+        "_owing",
+        "_patience",
+        "_poll",
+        "_prepared",
+        "_turn",
+        "address",
+        "fileno",
+        "pid",
+        "pooled",
+        "used_at",
+    )
+
+    def __init__(self, conn: pq.abc.PGconn, address: Address, patience: float) -> None:
+        self._conn = conn
+        self.address = address
+        self.fileno = conn.socket
+        self.pid = conn.backend_pid
+        self.pooled = True
+        self.used_at = monotonic()
+        self._patience = max(1, math.ceil(patience * 1000))
+        self._poll = select.poll()
+        self._poll.register(self.fileno, select.POLLIN)
+        self._prepared: set[bytes] = set()
+        self._turn = runtime.Mutex()
+        self._owing = False
+        self._is_open = True
+        _open.add(self)
+
+    @property
+    def is_open(self) -> bool:
+        return self._is_open and self._conn.status == pq.ConnStatus.OK
+
+    def call(self, query: Query, *parameters: Parameter) -> pq.abc.PGresult:
+        """The result of one statement. `Unavailable` if it does not come in time: then it is owed."""
+        with self._turn:
+            try:
+                if self._owing:
+                    self._pay()
+                self._send(query, parameters)
+                result = self._read(self._patience)
+            except OperationalError as error:
+                raise lost(self.address, str(error)) from error
+            if result is None:
+                raise late(self.address, self._patience / 1000)
+            return check(result)
+
+    def script(self, text: str) -> None:
+        """Several statements in one go, as one transaction."""
+        with self._turn:
+            try:
+                if self._owing:
+                    self._pay()
+                self._owing = True
+                self._conn.send_query(text.encode())
+                result = self._read(max(self._patience, SCRIPT_PATIENCE))
+            except OperationalError as error:
+                raise lost(self.address, str(error)) from error
+            if result is None:
+                raise late(self.address, self._patience / 1000)
+            check(result)
+
+    def start(self, query: Query, *parameters: Parameter) -> None:
+        """Send a statement; `finish` waits for its result."""
+        try:
+            if self._owing:
+                self._pay()
+            self._send(query, parameters)
+        except OperationalError as error:
+            raise lost(self.address, str(error)) from error
+
+    def finish(self, until: float) -> pq.abc.PGresult | None:
+        """The result of what was started, or None if it is not there at `until`."""
+        try:
+            while True:
+                left = until - boottime()
+                result = self._read(max(0, math.ceil(min(left, LONGEST_NAP) * 1000)))
+                if result is not None or left <= 0:
+                    return result
+        except OperationalError as error:
+            raise lost(self.address, str(error)) from error
+
+    def _send(self, query: Query, parameters: tuple[Parameter, ...]) -> None:
+        if self.pooled:
+            self._owing = True
+            self._conn.send_query_params(query.text, parameters)
+            return
+        if query.name not in self._prepared:
+            # Noted before the answer, which we may not stay for: the server would not let us name it twice.
+            self._prepared.add(query.name)
+            self._owing = True
+            self._conn.send_prepare(query.name, query.text)
+            result = self._read(self._patience)
+            if result is None:
+                raise late(self.address, self._patience / 1000)
+            try:
+                check(result)
+            except ServerError:
+                self._prepared.discard(query.name)
+                raise
+        self._owing = True
+        self._conn.send_query_prepared(query.name, parameters)
+
+    def _pay(self) -> None:
+        """Read what somebody did not stay for."""
+        if self._read(self._patience) is None:
+            raise late(self.address, self._patience / 1000)
+
+    def _read(self, milliseconds: int) -> pq.abc.PGresult | None:
+        """The last result of what was sent, None if it is not all there in time."""
+        conn, poll = self._conn, self._poll
+        result: pq.abc.PGresult | None = None
+        while True:
+            if not poll.poll(milliseconds):
+                return None
+            conn.consume_input()
+            while not conn.is_busy():
+                found = conn.get_result()
+                if found is None:
+                    self._owing = False
+                    return result
+                if result is None or result.status != pq.ExecStatus.FATAL_ERROR:
+                    result = found
+
+    def is_over(self) -> bool:
+        """Whether the server has closed it, or said something nobody asked for."""
+        return not self.is_open or bool(self._poll.poll(0))
+
+    def notices(self) -> list[bytes]:
+        """What has been heard on channels that it listens to."""
+        try:
+            self._conn.consume_input()
+        except OperationalError as error:
+            raise lost(self.address, str(error)) from error
+        found = []
+        while (notify := self._conn.notifies()) is not None:
+            found.append(notify.extra)
+        return found
+
+    def on_end(self, callback: Callable[[], object]) -> None:
+        """Call back as soon as the server ends the connection, also while nobody reads from it."""
+        watch.add(self.fileno, select.POLLRDHUP, callback)
+
+    def wake(self) -> None:
+        """End it for a thread that reads from it: that one closes it."""
+        if self._is_open:
+            try:
+                with socket.socket(fileno=os.dup(self.fileno)) as twin:
+                    twin.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                pass
+
+    def close(self) -> None:
+        if self._is_open:
+            self._is_open = False
+            watch.remove(self.fileno)
+            _open.discard(self)
+            self._conn.finish()
+
+    def disown(self) -> None:
+        """In a forked child: the connection is the parent's, so nothing is said, and the child's copy is shut."""
+        self._is_open = False
+        os.close(self.fileno)
+
+
+_open: "WeakSet[Connection]" = WeakSet()
+
+
+def _forked() -> None:
+    for connection in list(_open):
+        connection.disown()
+    _open.clear()
+
+
+os.register_at_fork(after_in_child=_forked)
+
+
+def connect(address: Address, patience: float) -> Connection:
+    """A connection that the server has let in."""
+    steps = dial(address)
+    until = monotonic() + patience
+    try:
+        while True:
+            fileno, event = next(steps)
+            poll = select.poll()
+            poll.register(fileno, event)
+            if not poll.poll(max(0, math.ceil((until - monotonic()) * 1000))):
+                raise late(address, patience)
+    except StopIteration as done:
+        return Connection(done.value, address, patience)
+    finally:
+        steps.close()
+
+
+class Pool:
+    """Connections for one statement each, as many as callers at a time. `greet` makes a new one ready for use."""
+
+    def __init__(self, address: Address, patience: float, greet: Callable[[Connection], None]) -> None:
+        self.address = address
+        self._patience = patience
+        self._greet = greet
+        self._free: list[Connection] = []
+        self._closed = False
+
+    def call(self, query: Query, *parameters: Parameter) -> pq.abc.PGresult:
+        connection = self._take()
+        try:
+            result = connection.call(query, *parameters)
+        except ServerError as error:
+            self._give_back(connection)
+            raise explain(error, self.address) from error
+        except BaseException:
+            # Its backend may still be at it: whatever that does is settled by the request's id.
+            self._drop(connection)
+            raise
+        self._give_back(connection)
+        return result
+
+    def _give_back(self, connection: Connection) -> None:
+        if self._closed or len(self._free) >= MOST_IDLE or not connection.is_open:
+            connection.close()
+        else:
+            connection.used_at = monotonic()
+            self._free.append(connection)
+
+    def _take(self) -> Connection:
+        while True:
+            try:
+                connection = self._free.pop()
+            except IndexError:
+                break
+            # One that was idle for long may have been closed meanwhile. To look each time would cost a system call.
+            if monotonic() - connection.used_at < TRUSTED or not connection.is_over():
+                return connection
+            self._drop(connection)
+        if self._closed:
+            raise Unavailable(f"the connection to postgresql at {self.address} was closed here")
+        connection = connect(self.address, self._patience)
+        try:
+            self._greet(connection)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def _drop(self, connection: Connection) -> None:
+        connection.close()
+        # Those that are idle are of the same age or older: whatever ended this one has ended them.
+        while self._free:
+            try:
+                self._free.pop().close()
+            except IndexError:
+                break
+
+    def close(self) -> None:
+        self._closed = True
+        while self._free:
+            self._free.pop().close()
+
+
+class Ear:
+    """One listening connection for all who wait; what it hears is delivered as it comes."""
+
+    def __init__(self, deliver: Callable[[bytes], None]) -> None:
+        self.is_open = False
+        self._deliver = deliver
+        self._connection: Connection | None = None
+        self._present: list[Waiter] = []
+
+    @property
+    def is_deaf(self) -> bool:
+        return self._connection is None
+
+    def open(self, connection: Connection | None) -> None:
+        """Hear what that connection, which listens already, is told from now on. Without one, hear nothing."""
+        self._connection = connection
+        self.is_open = True
+        if connection is None:
+            return
+        watch.add(connection.fileno, select.POLLIN, self._hear)
+
+    def wait(self, waiter: Waiter, until: float) -> None:
+        """Return when the waiter has news, or at `until`. `Unavailable` if nothing can be heard any more."""
+        bell = waiter.bell = runtime.Event()
+        self._present.append(waiter)
+        try:
+            while not waiter.stirred and (left := until - boottime()) > 0:
+                if not self.is_open:
+                    raise Unavailable("the connection on which postgresql tells of grants was lost")
+                bell.wait(min(left, LONGEST_NAP))
+                bell.clear()
+        finally:
+            self._present.remove(waiter)
+
+    def close(self) -> None:
+        self.is_open = False
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            connection.close()
+
+    def _hear(self) -> None:
+        connection = self._connection
+        if connection is None:
+            return
+        try:
+            for notice in connection.notices():
+                self._deliver(notice)
+        except Unavailable:
+            self.close()
+            for waiter in list(self._present):
+                waiter.ring()

@@ -1,0 +1,49 @@
+"""The sites of PostgreSQL, and plain SQL as the neighbour of its advisory locks."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+
+from psycopg import Connection
+from psycopg.rows import TupleRow
+
+from fencepost.testing import postgresql
+from fencepost.testing.contract.site import Neighbour, Site
+
+# A little longer than elsewhere: making the schema anew for each test takes its time on a busy machine.
+TTL = 1.2
+
+
+class PlainSql:
+    """`pg_advisory_lock` on one name, as any program may use it."""
+
+    def __init__(self, port: int, connections: "list[Connection[TupleRow]]", site: Site, name: str) -> None:
+        self._connection = postgresql.connect(port)
+        connections.append(self._connection)
+        self._name = name
+
+    def try_acquire(self) -> bool:
+        return self._ask("SELECT pg_try_advisory_lock(hashtextextended(%s, 0))")
+
+    def release(self) -> None:
+        assert self._ask("SELECT pg_advisory_unlock(hashtextextended(%s, 0))")
+
+    def _ask(self, text: str) -> bool:
+        row = self._connection.execute(text.encode(), [self._name]).fetchone()
+        return row is not None and bool(row[0])
+
+
+@contextmanager
+def site(scheme: str) -> Iterator[Site]:
+    """A database without our schema."""
+    port = postgresql.shared_server()
+    postgresql.query(port, "DROP SCHEMA IF EXISTS fencepost CASCADE")
+    connections: list[Connection[TupleRow]] = []
+    neighbours: dict[str, Callable[[Site, str], Neighbour]] = {}
+    if scheme == "postgresql+advisory":
+        neighbours["pg_advisory_lock"] = partial(PlainSql, port, connections)
+    try:
+        yield Site(f"{scheme}://{postgresql.USER}@127.0.0.1:{port}/postgres", ttl=TTL, neighbours=neighbours)
+    finally:
+        for connection in connections:
+            connection.close()

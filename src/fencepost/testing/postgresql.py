@@ -1,0 +1,130 @@
+"""PostgreSQL and PgBouncer under test: on loopback, in folders of their own, and never as root."""
+
+import os
+import shutil
+import subprocess
+import tempfile
+from functools import cache
+from pathlib import Path
+
+from psycopg import Connection
+from psycopg.rows import TupleRow, tuple_row
+
+from fencepost.testing.binary import find_binary
+from fencepost.testing.port import free_port
+from fencepost.testing.server import Ready, ServerProcess, listening
+
+FOLDERS = ("/usr/lib/postgresql/*/bin", "/usr/local/pgsql/bin")
+USER = "postgres"
+# Nothing here has to survive a power failure, and everything should be quick.
+QUICK = ("fsync=off", "full_page_writes=off", "max_connections=200", "autovacuum_naptime=5s", "max_wal_size=1GB")
+
+
+def as_nobody_special() -> list[str]:
+    """What to put before a command that refuses to run as root. The server ends with us, as all of ours do."""
+    if os.getuid() != 0:
+        return []
+    user = "postgres" if _exists("postgres") else "nobody"
+    group = _group(user)
+    setpriv = find_binary("setpriv", "util-linux")
+    return [setpriv, f"--reuid={user}", f"--regid={group}", "--clear-groups", "--pdeathsig=KILL"]
+
+
+def postgresql_server(*settings: str, port: int | None = None) -> ServerProcess:
+    """One server on a free port, not started yet. `settings` as in its configuration, where the last of each counts."""
+    port = port or free_port()
+    folder = _folder()
+    _initialize(folder / "data")
+    argv = [*as_nobody_special(), _binary("postgres"), "-D", folder / "data", "-p", str(port)]
+    for setting in ("listen_addresses=127.0.0.1", "unix_socket_directories=", *QUICK, *settings):
+        argv += ["-c", setting]
+    return _OwnedServer(argv, ready=_accepts(port), folder=folder)
+
+
+def pgbouncer(target: int, *, mode: str = "transaction", size: int = 5) -> ServerProcess:
+    """A pooler before the server on port `target`, not started yet, with `size` connections to it for everybody."""
+    port = free_port()
+    folder = _folder()
+    users, settings = folder / "users.txt", folder / "pgbouncer.ini"
+    users.write_text(f'"{USER}" ""\n')
+    settings.write_text(
+        f"[databases]\n* = host=127.0.0.1 port={target}\n[pgbouncer]\nlisten_addr=127.0.0.1\nlisten_port={port}\n"
+        f"unix_socket_dir=\nauth_type=trust\nauth_file={users}\npool_mode={mode}\ndefault_pool_size={size}\n"
+        f"max_client_conn=500\n"
+    )
+    argv = [*as_nobody_special(), find_binary("pgbouncer", "pgbouncer"), settings, "-p", str(port)]
+    return _OwnedServer([str(each) for each in argv if each != "-p"][:-1], ready=listening(port), folder=folder)
+
+
+def port_of(server: ServerProcess) -> int:
+    return int(server.argv[server.argv.index("-p") + 1])
+
+
+def connect(port: int, database: str = "postgres", **options: str) -> "Connection[TupleRow]":
+    """A plain SQL client, as other programs are."""
+    words = {"host": "127.0.0.1", "port": str(port), "user": USER, "dbname": database, **options}
+    return Connection.connect(**words, autocommit=True, row_factory=tuple_row)  # type: ignore[arg-type]
+
+
+def query(port: int, text: str, *parameters: object, database: str = "postgres") -> list[TupleRow]:
+    """The rows of one statement, on a connection of its own."""
+    with connect(port, database) as connection:
+        cursor = connection.execute(text.encode(), parameters or None)
+        return cursor.fetchall() if cursor.description else []
+
+
+# Started once for each process that runs tests, and ended with it: emptying it is quicker than starting it.
+
+
+@cache
+def shared_server() -> int:
+    server = postgresql_server()
+    server.start()
+    _kept.append(server)
+    return port_of(server)
+
+
+class _OwnedServer(ServerProcess):
+    """Its folder is made here, for another user, and removed all the same."""
+
+    def close(self) -> None:
+        super().close()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def _folder() -> Path:
+    folder = Path(tempfile.mkdtemp(prefix="fencepost-postgresql-"))
+    if os.getuid() == 0:
+        shutil.chown(folder, "postgres" if _exists("postgres") else "nobody")
+    return folder
+
+
+def _initialize(data: Path) -> None:
+    argv = [*as_nobody_special(), _binary("initdb"), "-D", data, "-A", "trust", "-U", USER]
+    argv += ["-E", "UTF8", "--locale=C", "--no-sync"]
+    subprocess.run(argv, check=True, capture_output=True, cwd=data.parent)
+
+
+def _accepts(port: int) -> Ready:
+    ready = _binary("pg_isready")
+    command = [ready, "-q", "-h", "127.0.0.1", "-p", str(port)]
+    return lambda _: subprocess.run(command, check=False).returncode == 0
+
+
+def _binary(name: str) -> str:
+    return find_binary(name, "postgresql", folders=FOLDERS)
+
+
+def _exists(user: str) -> bool:
+    import pwd
+
+    return any(each.pw_name == user for each in pwd.getpwall())
+
+
+def _group(user: str) -> int:
+    import pwd
+
+    return pwd.getpwnam(user).pw_gid
+
+
+_kept: list[ServerProcess] = []
