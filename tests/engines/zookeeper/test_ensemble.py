@@ -11,7 +11,7 @@ from fencepost.testing.zookeeper import shared_ensemble
 
 @pytest.fixture
 def site() -> Iterator[Site]:
-    with site_at(shared_ensemble().hosts) as found:
+    with site_at(hosts=shared_ensemble().hosts) as found:
         yield found
 
 

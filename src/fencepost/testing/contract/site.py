@@ -62,14 +62,6 @@ def served(engine: str, scheme: str) -> Iterator[Site]:
         yield found
 
 
-@contextmanager
-def postgresql(scheme: str) -> Iterator[Site]:
-    from fencepost.testing.contract.postgresql import site
-
-    with site(scheme) as found:
-        yield found
-
-
 # By scheme: how to start each engine. A test checks that no engine of the registry is missing here.
 SITES: dict[str, Callable[[], AbstractContextManager[Site]]] = {
     "memory": memory,
@@ -84,11 +76,6 @@ SITES: dict[str, Callable[[], AbstractContextManager[Site]]] = {
     "zookeeper": partial(served, "zookeeper", "zookeeper"),
     "consul": partial(served, "consul", "consul"),
     "consuls": partial(served, "consul", "consuls"),
-    "redis": partial(redis, "redis"),
-    "rediss": partial(redis, "rediss"),
-    "redis+unix": partial(redis, "redis+unix"),
-    "redis+sentinel": partial(redis, "redis+sentinel"),
-    "redis+cluster": partial(redis, "redis+cluster"),
-    "postgresql": partial(postgresql, "postgresql"),
-    "postgresql+advisory": partial(postgresql, "postgresql+advisory"),
+    "postgresql": partial(served, "postgresql", "postgresql"),
+    "postgresql+advisory": partial(served, "postgresql", "postgresql+advisory"),
 }

@@ -26,7 +26,7 @@ from fencepost.core.url import Url
 from fencepost.engines.postgresql import record
 from fencepost.engines.postgresql._async.store import AsyncStore
 from fencepost.engines.postgresql.address import LIBPQ, listening_at
-from fencepost.engines.postgresql.query import Query, array, rows, text
+from fencepost.engines.postgresql.query import array, rows, text
 from fencepost.engines.postgresql.sql import statements
 from fencepost.engines.postgresql.trouble import ServerError, explain
 from fencepost.engines.postgresql.waiter import Waiter
@@ -116,7 +116,9 @@ class AsyncPostgresqlEngine:
             return Granted((int(reply),))
         return self._read(request, json.loads(reply or b"{}"), waiter)
 
-    def _read(self, request: Request, answer: dict[str, object], waiter: Waiter | None) -> Granted | Queued | Busy | Gone:
+    def _read(
+        self, request: Request, answer: dict[str, object], waiter: Waiter | None
+    ) -> Granted | Queued | Busy | Gone:
         match answer:
             case {"tokens": list(tokens)}:
                 self._waiters.pop(self._key(request), None)

@@ -26,7 +26,7 @@ from fencepost.core.url import Url
 from fencepost.engines.postgresql import record
 from fencepost.engines.postgresql._sync.store import Store
 from fencepost.engines.postgresql.address import LIBPQ, listening_at
-from fencepost.engines.postgresql.query import Query, array, rows, text
+from fencepost.engines.postgresql.query import array, rows, text
 from fencepost.engines.postgresql.sql import statements
 from fencepost.engines.postgresql.trouble import ServerError, explain
 from fencepost.engines.postgresql.waiter import Waiter
