@@ -52,6 +52,11 @@ class AsyncEngine(Protocol):
     async def release(self, claim: Claim) -> bool:
         """Give back exactly this claim. False if it was not held any more."""
 
+    async def share(self, claim: Claim) -> bool:
+        """Turn a claim of the whole name into a shared one, with its token and without a gap, and grant the readers
+        that stand next. False if it was not held any more. Where the trait `shared` is false, this is never called.
+        """
+
     async def look(self, name: str) -> Snapshot:
         """Who holds the name and who waits."""
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from fencepost._runtime.state import StateLock
 from fencepost.contract.answer import Busy, Eviction, Gone, Granted, Queued, Renewal, Snapshot, Standing
-from fencepost.core.claim import Ask, Claim, Request, admitted, ahead
+from fencepost.core.claim import Ask, Claim, Mode, Request, admitted, ahead
 from fencepost.core.holder import Holder
 from fencepost.core.token import next_token
 from fencepost.engines.memory.cell import Cells
@@ -139,6 +139,15 @@ class Book:
         if lease is None or entry is None or entry.tokens.get(claim.name) != claim.token:
             return False
         self._drop(entry, claim.name)
+        self._promote([claim.name], now)
+        return True
+
+    def share(self, claim: Claim, now: float) -> bool:
+        lease = self._alive(claim.holder, now)
+        entry = None if lease is None else lease.entries.get(claim.serial)
+        if entry is None or entry.tokens.get(claim.name) != claim.token:
+            return False
+        entry.asks[claim.name] = entry.asks[claim.name]._replace(mode=Mode.SHARED)
         self._promote([claim.name], now)
         return True
 

@@ -104,6 +104,14 @@ class Lease:
             if not entry.tokens:
                 self.entries.pop(serial, None)
 
+    def share(self, serial: int, name: str) -> None:
+        """A claim of the whole name is a shared one from now on, and renewed as such."""
+        entry = self.entries.get(serial)
+        if entry is not None:
+            asks = (ask._replace(mode=Mode.SHARED) if ask.name == name else ask for ask in entry.request.asks)
+            entry.request = entry.request._replace(asks=tuple(asks))
+            entry.packed = None
+
     def claim(self, entry: Entry, *, wait: bool) -> tuple[Script, bytes]:
         place, own = entry.places[0], entry.own
         slot = place.slot

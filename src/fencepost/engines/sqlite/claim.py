@@ -22,6 +22,7 @@ RELEASE = STATEMENTS["release"]
 HAND_OVER = STATEMENTS["hand_over"]
 LET_GO = STATEMENTS["let_go"]
 LET_GO_ALL = STATEMENTS["let_go_all"]
+SHARE = STATEMENTS["share"]
 # Who stands in line looks whom to watch only after this long: where locks change hands quickly, its turn comes first.
 LOOK_AFTER = 0.05
 
@@ -90,6 +91,17 @@ class Claims:
                 queue.letters = (Letter(mailbox, who, serial, (number,)),)
             return True
         return False
+
+    def share(self, claim: Claim) -> bool:
+        return self._queue.atomically(self._share, claim)
+
+    def _share(self, claim: Claim) -> bool:
+        row = (claim.name, claim.token, claim.holder.id, self._now())
+        if self._store.execute(SHARE, row).rowcount != 1:
+            return False
+        self._store.gate.note_change()
+        self._queue.promote((claim.name,))
+        return True
 
     def withdraw(self, request: Request) -> None:
         place = self._queue.places.pop((request.holder.id, request.serial), None)

@@ -3,6 +3,7 @@
 
 from fencepost.core.claim import Ask, Mode
 from fencepost.primitives._async.lock import AsyncLock
+from fencepost.session._async.grant import AsyncGrant
 from fencepost.session._async.presence import AsyncPresence
 
 
@@ -22,6 +23,15 @@ class AsyncReadWriteLock:
     def write(self) -> AsyncLock:
         """The lock to hold while writing."""
         return self._lock(Mode.EXCLUSIVE)
+
+    async def downgrade(self, grant: AsyncGrant) -> None:
+        """Go on as a reader: `grant` is of `write()`, keeps its token, and from now on others may read beside it.
+
+        Nobody writes in between. There is no way back up: two readers that both wanted it would wait for each other.
+        """
+        if grant.name != self._name:
+            raise ValueError(f"this grant is of '{grant.name}', not of '{self._name}'")
+        await grant.share()
 
     def _lock(self, mode: Mode) -> AsyncLock:
         return AsyncLock(self._presence, Ask(self._name, mode, note=self._note), timeout=self._timeout)

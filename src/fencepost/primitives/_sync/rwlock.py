@@ -3,6 +3,7 @@
 
 from fencepost.core.claim import Ask, Mode
 from fencepost.primitives._sync.lock import Lock
+from fencepost.session._sync.grant import Grant
 from fencepost.session._sync.presence import Presence
 
 
@@ -22,6 +23,15 @@ class ReadWriteLock:
     def write(self) -> Lock:
         """The lock to hold while writing."""
         return self._lock(Mode.EXCLUSIVE)
+
+    def downgrade(self, grant: Grant) -> None:
+        """Go on as a reader: `grant` is of `write()`, keeps its token, and from now on others may read beside it.
+
+        Nobody writes in between. There is no way back up: two readers that both wanted it would wait for each other.
+        """
+        if grant.name != self._name:
+            raise ValueError(f"this grant is of '{grant.name}', not of '{self._name}'")
+        grant.share()
 
     def _lock(self, mode: Mode) -> Lock:
         return Lock(self._presence, Ask(self._name, mode, note=self._note), timeout=self._timeout)

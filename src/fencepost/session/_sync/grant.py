@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING
 
 from fencepost._runtime import threads as runtime
 from fencepost.core import event
-from fencepost.core.claim import Claim
+from fencepost.core.claim import Claim, Mode
 from fencepost.core.duration import check_seconds
 from fencepost.core.holder import Holder
 from fencepost.core.lease import Standing
-from fencepost.errors import EngineError, Lost, NotHeld, Uncertain
+from fencepost.errors import EngineError, Lost, NotHeld, Uncertain, Unsupported
 
 if TYPE_CHECKING:
     from fencepost.session._sync.keeper import Keeper
@@ -155,6 +155,27 @@ class Grant:
         if event.Released in keeper.announce.wanted:
             held = keeper.now() - self.granted_at
             keeper.announce(event.Released(holder=claim.holder.label, name=claim.name, token=self.token, held=held))
+
+    def share(self) -> None:
+        """Let readers in beside us, without a gap and with the same token: from a write lock to a read lock.
+
+        `Uncertain` if the engine does not answer: it is held still, as one or the other, and may be shared again.
+        """
+        self.check()
+        keeper = self._keeper
+        if self.claim.ask.mode is Mode.SHARED:
+            return
+        if self.claim.ask.mode is not Mode.EXCLUSIVE:
+            raise Unsupported(f"'{self.name}' is a permit of a semaphore: only a write lock becomes a read lock")
+        try:
+            kept = runtime.shielded(keeper.engine.share(self.claim))
+        except EngineError as error:
+            raise Uncertain(
+                f"lock '{self.name}' is ours still, shared or not: the engine did not say ({error})"
+            ) from error
+        if not kept:
+            raise Lost(f"lock '{self.name}' (token {self.token}) lost: the engine no longer had it")
+        self.claim = self.claim._replace(ask=self.claim.ask._replace(mode=Mode.SHARED))
 
     def _announce_unsettled(self, error: EngineError | None) -> None:
         if error is not None:

@@ -27,6 +27,7 @@ METHODS = (
     "wait",
     "withdraw",
     "release",
+    "share",
     "look",
     "names",
     "evict",
@@ -125,6 +126,10 @@ class AsyncFaultyEngine(AsyncEngine):
     async def release(self, claim: Claim) -> bool:
         async with AsyncPassage(self, "release"):
             return await self.engine.release(claim)
+
+    async def share(self, claim: Claim) -> bool:
+        async with AsyncPassage(self, "share"):
+            return await self.engine.share(claim)
 
     async def look(self, name: str) -> Snapshot:
         async with AsyncPassage(self, "look"):

@@ -27,6 +27,7 @@ METHODS = (
     "wait",
     "withdraw",
     "release",
+    "share",
     "look",
     "names",
     "evict",
@@ -125,6 +126,10 @@ class FaultyEngine(Engine):
     def release(self, claim: Claim) -> bool:
         with Passage(self, "release"):
             return self.engine.release(claim)
+
+    def share(self, claim: Claim) -> bool:
+        with Passage(self, "share"):
+            return self.engine.share(claim)
 
     def look(self, name: str) -> Snapshot:
         with Passage(self, "look"):

@@ -70,6 +70,10 @@ class MemoryEngine:
         with self._book.lock:
             return self._book.release(claim, self._clock.now())
 
+    def share(self, claim: Claim) -> bool:
+        with self._book.lock:
+            return self._book.share(claim, self._clock.now())
+
     def look(self, name: str) -> Snapshot:
         with self._book.lock:
             return self._book.look(name, self._clock.now())

@@ -30,7 +30,7 @@ from fencepost.engines.redis.address import count, locate
 from fencepost.engines.redis.key import SINGLE, Place, Shard
 from fencepost.engines.redis.lease import Entry, Lease, leave, member
 from fencepost.engines.redis.resp import Reply
-from fencepost.engines.redis.script import EVICT, LEAVE, LOOK, NAMES, OPEN, RELEASE, RENEW, Script
+from fencepost.engines.redis.script import EVICT, LEAVE, LOOK, NAMES, OPEN, RELEASE, RENEW, SHARE, Script
 from fencepost.engines.redis.waiter import Waiter
 from fencepost.engines.redis.wire import aio as wire
 from fencepost.errors import Unavailable
@@ -219,6 +219,16 @@ class AsyncRedisEngine:
         own = b"fp:%b:%d:%d:" % (holder.id.encode(), serial, token or 0)
         command = b"%b%b%b$%d\r\n%b\r\n" % (RELEASE_HEAD, place.pair, place.shard.index_bulk, len(own), own)
         reply: int = await self._server.run(RELEASE, command, place.slot)
+        return reply == 1
+
+    async def share(self, claim: Claim) -> bool:
+        holder, serial, ask, token = claim
+        place = self._place(ask.name)
+        own = b"fp:%b:%d:%d:" % (holder.id.encode(), serial, token or 0)
+        reply: int = await self._server.run(SHARE, SHARE.pack([place.lock, place.shard.index], own), place.slot)
+        lease = self._leases.get(holder.id)
+        if reply == 1 and lease is not None:
+            lease.share(serial, ask.name)
         return reply == 1
 
     # What operators see and do

@@ -101,6 +101,9 @@ class AsyncSqliteEngine:
     async def release(self, claim: Claim) -> bool:
         return await self._transact(self._claims.release, claim)
 
+    async def share(self, claim: Claim) -> bool:
+        return await self._transact(self._claims.share, claim)
+
     async def withdraw(self, request: Request) -> None:
         await self._transact(self._claims.withdraw, request)
 

@@ -101,6 +101,9 @@ class SqliteEngine:
     def release(self, claim: Claim) -> bool:
         return self._transact(self._claims.release, claim)
 
+    def share(self, claim: Claim) -> bool:
+        return self._transact(self._claims.share, claim)
+
     def withdraw(self, request: Request) -> None:
         self._transact(self._claims.withdraw, request)
 

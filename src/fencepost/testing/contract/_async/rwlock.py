@@ -4,7 +4,7 @@
 import pytest
 
 from fencepost.core.claim import Ask, Mode
-from fencepost.errors import Lost, Unsupported
+from fencepost.errors import Lost, Uncertain, Unsupported
 from fencepost.primitives._async.lock import AsyncLock
 from fencepost.testing.contract._async.attempt import AsyncAttempt
 from fencepost.testing.contract._async.place import connect_faulty, connect_to, holders, until_waiting
@@ -97,3 +97,56 @@ class AsyncRwlockChapter:
                 await lock.acquire()
             assert (await first.look("a")).waiters == ()
             await writer.release()
+
+    async def test_a_writer_goes_on_as_a_reader_without_a_gap_and_with_its_token(self, site: Site) -> None:
+        if not site.traits.shared:
+            return
+        async with connect_to(site) as first, connect_to(site, label="second") as second:
+            rwlock = first.rwlock("a")
+            written = await rwlock.write().acquire()
+            token = written.token
+            reader = AsyncAttempt(second.rwlock("a").read().acquire)
+            await until_waiting(first, "a", 1)
+            writer = AsyncAttempt(second.rwlock("a").write().acquire)
+            await until_waiting(first, "a", 2)
+            await rwlock.downgrade(written)
+            read = await reader.outcome()
+            assert (written.held, written.token) == (True, token)
+            assert not writer.ended.is_set()
+            assert await holders(first, "a") == ["first", "second"]
+            # Renewed as what it is now.
+            assert not await written.lost.wait(site.ttl)
+            await rwlock.downgrade(written)
+            await written.release()
+            assert not writer.ended.is_set()
+            await read.release()
+            await (await writer.outcome()).release()
+
+    async def test_a_downgrade_whose_answer_is_lost_can_be_asked_for_again(self, site: Site) -> None:
+        if not site.traits.shared:
+            return
+        session, engine = connect_faulty(site)
+        async with session, connect_to(site, label="second") as second:
+            rwlock = session.rwlock("a")
+            async with rwlock.write() as grant:
+                engine.lose_reply("share")
+                with pytest.raises(Uncertain, match="ours still"):
+                    await rwlock.downgrade(grant)
+                assert grant.held
+                await rwlock.downgrade(grant)
+                async with second.rwlock("a", timeout=5).read():
+                    assert grant.held
+            assert await holders(second, "a") == []
+
+    async def test_a_lost_writer_does_not_become_a_reader(self, site: Site) -> None:
+        if not site.traits.shared:
+            return
+        async with connect_to(site) as first, connect_to(site, label="operator") as operator:
+            rwlock = first.rwlock("a")
+            grant = await rwlock.write().acquire()
+            await operator.evict("a")
+            with pytest.raises(Lost):
+                await rwlock.downgrade(grant)
+            assert await holders(operator, "a") == []
+            with pytest.raises(ValueError, match="this grant is of 'a'"):
+                await first.rwlock("b").downgrade(grant)

@@ -4,7 +4,7 @@
 import pytest
 
 from fencepost.core.claim import Ask, Mode
-from fencepost.errors import Lost, Unsupported
+from fencepost.errors import Lost, Uncertain, Unsupported
 from fencepost.primitives._sync.lock import Lock
 from fencepost.testing.contract._sync.attempt import Attempt
 from fencepost.testing.contract._sync.place import connect_faulty, connect_to, holders, until_waiting
@@ -97,3 +97,56 @@ class RwlockChapter:
                 lock.acquire()
             assert (first.look("a")).waiters == ()
             writer.release()
+
+    def test_a_writer_goes_on_as_a_reader_without_a_gap_and_with_its_token(self, site: Site) -> None:
+        if not site.traits.shared:
+            return
+        with connect_to(site) as first, connect_to(site, label="second") as second:
+            rwlock = first.rwlock("a")
+            written = rwlock.write().acquire()
+            token = written.token
+            reader = Attempt(second.rwlock("a").read().acquire)
+            until_waiting(first, "a", 1)
+            writer = Attempt(second.rwlock("a").write().acquire)
+            until_waiting(first, "a", 2)
+            rwlock.downgrade(written)
+            read = reader.outcome()
+            assert (written.held, written.token) == (True, token)
+            assert not writer.ended.is_set()
+            assert holders(first, "a") == ["first", "second"]
+            # Renewed as what it is now.
+            assert not written.lost.wait(site.ttl)
+            rwlock.downgrade(written)
+            written.release()
+            assert not writer.ended.is_set()
+            read.release()
+            (writer.outcome()).release()
+
+    def test_a_downgrade_whose_answer_is_lost_can_be_asked_for_again(self, site: Site) -> None:
+        if not site.traits.shared:
+            return
+        session, engine = connect_faulty(site)
+        with session, connect_to(site, label="second") as second:
+            rwlock = session.rwlock("a")
+            with rwlock.write() as grant:
+                engine.lose_reply("share")
+                with pytest.raises(Uncertain, match="ours still"):
+                    rwlock.downgrade(grant)
+                assert grant.held
+                rwlock.downgrade(grant)
+                with second.rwlock("a", timeout=5).read():
+                    assert grant.held
+            assert holders(second, "a") == []
+
+    def test_a_lost_writer_does_not_become_a_reader(self, site: Site) -> None:
+        if not site.traits.shared:
+            return
+        with connect_to(site) as first, connect_to(site, label="operator") as operator:
+            rwlock = first.rwlock("a")
+            grant = rwlock.write().acquire()
+            operator.evict("a")
+            with pytest.raises(Lost):
+                rwlock.downgrade(grant)
+            assert holders(operator, "a") == []
+            with pytest.raises(ValueError, match="this grant is of 'a'"):
+                first.rwlock("b").downgrade(grant)
