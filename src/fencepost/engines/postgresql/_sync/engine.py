@@ -116,7 +116,9 @@ class PostgresqlEngine:
             return Granted((int(reply),))
         return self._read(request, json.loads(reply or b"{}"), waiter)
 
-    def _read(self, request: Request, answer: dict[str, object], waiter: Waiter | None) -> Granted | Queued | Busy | Gone:
+    def _read(
+        self, request: Request, answer: dict[str, object], waiter: Waiter | None
+    ) -> Granted | Queued | Busy | Gone:
         match answer:
             case {"tokens": list(tokens)}:
                 self._waiters.pop(self._key(request), None)

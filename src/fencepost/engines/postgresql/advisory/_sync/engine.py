@@ -137,9 +137,7 @@ class AdvisoryEngine:
             return Renewal(alive=False)
         held = {(entry.request.serial, entry.token) for entry in list(lease.entries.values())}
         gone = [claim for claim in claims if (claim.serial, claim.token) not in held]
-        return Renewal(
-            True, tuple((each.serial, each.name, lease.evicted.pop(each.token or 0, LOST)) for each in gone)
-        )
+        return Renewal(True, tuple((each.serial, each.name, lease.evicted.pop(each.token or 0, LOST)) for each in gone))
 
     def _keep(self, hold: Hold[wire.Connection]) -> None:
         if hold.written_down:
