@@ -128,23 +128,26 @@ def test_a_claim_that_arrives_after_it_was_given_up_is_no_phantom_holder(
 ) -> None:
     """It was on its way through one door when it was settled through the other."""
     port = port_of(server)
-    with Proxy(port) as proxy, fencepost.connect(url, ttl=10) as other:
-        with fencepost.connect(at(proxy.port, port), ttl=3) as session:
-            session.lock("warm").acquire().release()
-            sent = _sent_by(session)
-            proxy.hold()
-            if how == "tried":
-                with pytest.raises((Unavailable, Uncertain)):
-                    session.lock("a").try_acquire()
-            else:
-                session.lock("a").acquire(timeout=5).release()
-            # What the proxy holds may arrive now or never, since its sender has gone; so it is sent once more.
-            speaker = client(port)
-            assert speaker.commit(sent[0]) is not None
-            speaker.close()
-            proxy.heal()
-            assert other.look("a").holders == ()
-            assert session.lock("a").try_acquire() is not None
+    with (
+        Proxy(port) as proxy,
+        fencepost.connect(url, ttl=10) as other,
+        fencepost.connect(at(proxy.port, port), ttl=3) as session,
+    ):
+        session.lock("warm").acquire().release()
+        sent = _sent_by(session)
+        proxy.hold()
+        if how == "tried":
+            with pytest.raises((Unavailable, Uncertain)):
+                session.lock("a").try_acquire()
+        else:
+            session.lock("a").acquire(timeout=5).release()
+        # What the proxy holds may arrive now or never, since its sender has gone; so it is sent once more.
+        speaker = client(port)
+        assert speaker.commit(sent[0]) is not None
+        speaker.close()
+        proxy.heal()
+        assert other.look("a").holders == ()
+        assert session.lock("a").try_acquire() is not None
 
 
 def _sent_by(session: Session) -> list[bytes]:
@@ -162,13 +165,16 @@ def _sent_by(session: Session) -> list[bytes]:
 
 def test_a_claim_whose_reply_is_lost_is_one_grant(server: ServerProcess, url: str) -> None:
     port = port_of(server)
-    with Proxy(port) as proxy, fencepost.connect(url, ttl=10) as other:
-        with fencepost.connect(at(proxy.port, port), ttl=3) as session:
-            session.lock("warm").acquire().release()
-            proxy.drop_replies()
-            with session.lock("a", timeout=10) as grant:
-                assert [each.claim.token for each in other.look("a").holders] == [grant.token]
-            assert other.look("a").holders == ()
+    with (
+        Proxy(port) as proxy,
+        fencepost.connect(url, ttl=10) as other,
+        fencepost.connect(at(proxy.port, port), ttl=3) as session,
+    ):
+        session.lock("warm").acquire().release()
+        proxy.drop_replies()
+        with session.lock("a", timeout=10) as grant:
+            assert [each.claim.token for each in other.look("a").holders] == [grant.token]
+        assert other.look("a").holders == ()
 
 
 @pytest.mark.parametrize("flavour", ["sync", "async"])
@@ -212,20 +218,23 @@ def _watchers(url: str) -> int:
 
 
 def test_a_silent_watch_is_made_up_for_by_looking_when_the_lease_is_renewed(server: ServerProcess, url: str) -> None:
-    """The stream is there and says nothing: the waiter looks for itself, at the latest when its lease would have ended."""
+    """The stream is there and says nothing: the waiter looks for itself when its lease would have ended."""
     port = port_of(server)
-    with Proxy(port) as proxy, fencepost.connect(url, ttl=20) as first:
-        with fencepost.connect(at(proxy.port, port), ttl=2) as session:
-            held = first.lock("a").acquire()
-            taken: list[fencepost.Grant] = []
-            waiter = threading.Thread(target=lambda: taken.append(session.lock("a").acquire(timeout=30)))
-            waiter.start()
-            until(lambda: first.look("a").waiters)
-            until(lambda: _watchers(url) >= 1)
-            proxy.drop_replies()
-            held.release()
-            waiter.join(10)
-            assert taken[0].held
+    with (
+        Proxy(port) as proxy,
+        fencepost.connect(url, ttl=20) as first,
+        fencepost.connect(at(proxy.port, port), ttl=2) as session,
+    ):
+        held = first.lock("a").acquire()
+        taken: list[fencepost.Grant] = []
+        waiter = threading.Thread(target=lambda: taken.append(session.lock("a").acquire(timeout=30)))
+        waiter.start()
+        until(lambda: first.look("a").waiters)
+        until(lambda: _watchers(url) >= 1)
+        proxy.drop_replies()
+        held.release()
+        waiter.join(10)
+        assert taken[0].held
 
 
 def test_a_compacted_history_harms_nobody(server: ServerProcess, url: str) -> None:
