@@ -47,10 +47,11 @@ def built_etcd() -> str:
 
 
 class EtcdServer(ServerProcess):
-    """A server whose folder is in memory where there is such a place, and is removed at the end."""
+    """A server whose folder is in `place`, by default in memory where that is possible, and is removed at the end."""
 
-    def __init__(self, argv: Sequence[str | os.PathLike[str]], *, ready: Ready) -> None:
-        place = str(MEMORY) if os.access(MEMORY, os.W_OK) else None
+    def __init__(self, argv: Sequence[str | os.PathLike[str]], *, ready: Ready, place: Path | None = None) -> None:
+        if place is None and os.access(MEMORY, os.W_OK):
+            place = MEMORY
         super().__init__(argv, ready=ready, folder=Path(tempfile.mkdtemp(prefix="fencepost-etcd-", dir=place)))
 
     def close(self) -> None:
@@ -84,15 +85,25 @@ def serves(url: str) -> bool:
     return True
 
 
-def etcd_server(*options: str, port: int | None = None, binary: str | None = None) -> ServerProcess:
+def etcd_server(
+    *options: str, port: int | None = None, binary: str | None = None, place: Path | None = None
+) -> ServerProcess:
     """One server on a free port, not started yet."""
     port = port or free_port()
     url = f"etcd://127.0.0.1:{port}"
-    return _server(port, free_port(), "one", "", options, binary, ready=lambda _: serves(url))
+    return _server(port, free_port(), "one", "", options, binary, ready=lambda _: serves(url), place=place)
 
 
 def _server(
-    port: int, peer: int, name: str, cluster: str, options: Sequence[str], binary: str | None, *, ready: Ready
+    port: int,
+    peer: int,
+    name: str,
+    cluster: str,
+    options: Sequence[str],
+    binary: str | None,
+    *,
+    ready: Ready,
+    place: Path | None = None,
 ) -> ServerProcess:
     scheme = "https" if "--cert-file" in options else "http"
     where = f"{scheme}://127.0.0.1:{port}"
@@ -101,7 +112,7 @@ def _server(
     argv += ["--listen-client-urls", where, "--advertise-client-urls", where]
     argv += ["--listen-peer-urls", among, "--initial-advertise-peer-urls", among]
     argv += ["--initial-cluster", cluster or f"{name}={among}", *options]
-    return EtcdServer(argv, ready=ready)
+    return EtcdServer(argv, ready=ready, place=place)
 
 
 def port_of(server: ServerProcess) -> int:

@@ -1,5 +1,6 @@
 """Workers that take one lock in turn while servers fail, and what must be true of it afterwards."""
 
+import itertools
 import threading
 import time
 from collections.abc import Iterator
@@ -81,7 +82,7 @@ class Traffic:
     def check(self) -> None:
         """No two grants were valid at once, tokens grew in the order of grants, and nobody was left behind."""
         line = sorted(self.held, key=lambda each: each.since)
-        for one, other in zip(line, line[1:], strict=False):
+        for one, other in itertools.pairwise(line):
             assert one.token < other.token, f"tokens out of order: {one} before {other}"
             assert one.until < other.since, f"held twice: {one} and {other}"
         until(lambda: self.contenders() == [], self.ttl * 2 + 5)

@@ -69,3 +69,7 @@ def evictions(prefix: str, name: str) -> bytes:
 def eviction(prefix: str, name: str, token: int) -> bytes:
     # Nineteen digits keep the order of the numbers.
     return evictions(prefix, name) + b"%019d" % token
+
+
+def cell(prefix: str, key: str) -> bytes:
+    return f"{prefix}{OURS}cell/{key}".encode()

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from fencepost._runtime.state import StateLock
-from fencepost.core.claim import Request
+from fencepost.core.claim import Mode, Request
 from fencepost.core.holder import Holder
 from fencepost.drivers.etcd.waiter import Waiter
 from fencepost.engines.etcd.key import Place, lease_of
@@ -36,6 +36,11 @@ class Entry:
 
     def key_of(self, name: str) -> bytes:
         return self.keys[0] if len(self.keys) == 1 else self.keys[[place.name for place in self.places].index(name)]
+
+    def share(self, name: str) -> None:
+        """What it holds of the name is shared from now on."""
+        asks = (ask._replace(mode=Mode.SHARED) if ask.name == name else ask for ask in self.request.asks)
+        self.request = self.request._replace(asks=tuple(asks))
 
     def is_own(self, contender: Contender) -> bool:
         return contender.request == self.who

@@ -43,7 +43,7 @@ class View:
             self.revision = revision
 
     def apply(self, changes: list[Change]) -> bool:
-        """Take in what the watch tells; whether anybody has left."""
+        """Take in what the watch tells; whether anybody has left, or lets others in beside it."""
         left = False
         before = self.revision
         for revision, key, pair in changes:
@@ -53,5 +53,7 @@ class View:
             if pair is None:
                 left = self._contenders.pop(key, None) is not None or left
             elif self.place.is_contender(pair):
-                self._contenders[key] = contender_of(pair, self.place.name)
+                known, contender = self._contenders.get(key), contender_of(pair, self.place.name)
+                left = left or (known is not None and known.ask != contender.ask)
+                self._contenders[key] = contender
         return left

@@ -15,7 +15,7 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import ClassVar
 
 from fencepost._runtime import aio as runtime
-from fencepost.contract.answer import Busy, Gone, Granted, Queued, Renewal, Snapshot
+from fencepost.contract.answer import Busy, Cell, Gone, Granted, Queued, Renewal, Snapshot
 from fencepost.core.claim import Claim, Request
 from fencepost.core.holder import Holder
 from fencepost.core.traits import Traits
@@ -26,6 +26,7 @@ from fencepost.drivers.etcd.answer import Outcome
 from fencepost.drivers.etcd.endpoint import TLS_OPTIONS, Endpoints
 from fencepost.drivers.etcd.wire import aio as wire
 from fencepost.engines.etcd import key, queue, step
+from fencepost.engines.etcd._async.cells import AsyncCells
 from fencepost.engines.etcd.key import Place
 from fencepost.engines.etcd.lease import Entry, Lease
 from fencepost.engines.etcd.record import Contender, eviction_of
@@ -51,6 +52,7 @@ class AsyncEtcdEngine:
         survives="minority",
         order="arrival",
         death="lease",
+        cells=True,
         ttl_floor=1.0,
         neighbours=("etcdctl",),
     )
@@ -67,6 +69,7 @@ class AsyncEtcdEngine:
         self._tower = Watchtower(clock.now)
         self._ear = wire.Ear(self._tower.hear, self._tower.drop_all)
         self._sight = Sight(clock.now)
+        self._cells = AsyncCells(self._client, self._prefix)
 
     # Leases
 
@@ -231,6 +234,17 @@ class AsyncEtcdEngine:
             lease.drop(entry, claim.name)
         return outcome.succeeded
 
+    async def share(self, claim: Claim) -> bool:
+        lease = self._leases.get(claim.holder.id)
+        entry = None if lease is None else lease.entries.get(claim.serial)
+        if lease is None or entry is None or claim.name not in entry.held:
+            return False
+        outcome = await self._client.commit(self._step.share(lease, entry, claim.name, claim.token or 0))
+        if outcome is None or not outcome.succeeded:
+            return False
+        entry.share(claim.name)
+        return True
+
     # What operators see and do
 
     async def look(self, name: str) -> Snapshot:
@@ -262,7 +276,19 @@ class AsyncEtcdEngine:
         outcome = await self._commit(self._step.evict(taken, by, audit))
         return tuple(claim for (_, claim), part in zip(taken, outcome.parts, strict=True) if part.succeeded)
 
+    # Small values
+
+    async def cell_read(self, key: str) -> Cell:
+        return await self._cells.read(key)
+
+    async def cell_write(self, key: str, value: str | None, version: int) -> Cell | None:
+        return await self._cells.write(key, value, version)
+
+    async def cell_watch(self, key: str, version: int, timeout: float) -> Cell:
+        return await self._cells.watch(key, version, timeout)
+
     async def close(self) -> None:
+        self._cells.close()
         for lease in list(self._leases.values()):
             self._forget(lease, "the session was closed")
         self._ear.close()

@@ -1,0 +1,78 @@
+# Generated from src/fencepost/engines/etcd/_async/cells.py by tools/unasync.py. Do not edit: run `make gen`.
+"""Cells on etcd: a key each, whose revision is its version, and a watch stream of their own."""
+
+import itertools
+
+from fencepost._runtime.clock import boottime
+from fencepost.contract.answer import Cell
+from fencepost.drivers.etcd import answer
+from fencepost.drivers.etcd import request as ask
+from fencepost.drivers.etcd._sync.client import Client
+from fencepost.drivers.etcd.waiter import Waiter
+from fencepost.drivers.etcd.wire import threads as wire
+from fencepost.engines.etcd import key as keys
+from fencepost.errors import Unavailable
+
+EMPTY = Cell(None, 0)
+
+
+class Cells:
+    def __init__(self, client: Client, prefix: str) -> None:
+        self._client = client
+        self._prefix = prefix
+        self._numbers = itertools.count(1)
+        self._watches: dict[int, Waiter] = {}
+        self._ear = wire.Ear(self._hear, self._stir_all)
+        self._closed = False
+
+    def read(self, key: str) -> Cell:
+        found = self._client.read(ask.select(keys.cell(self._prefix, key)))
+        return Cell(found.pairs[0].value.decode(), found.pairs[0].modified) if found.pairs else EMPTY
+
+    def write(self, key: str, value: str | None, version: int) -> Cell | None:
+        own = keys.cell(self._prefix, key)
+        change = ask.delete(own) if value is None else ask.put(own, value.encode())
+        outcome = self._client.commit(ask.transaction([ask.modified_at(own, version)], [change]))
+        if outcome is None or not outcome.succeeded:
+            return None
+        return EMPTY if value is None else Cell(value, outcome.revision)
+
+    def watch(self, key: str, version: int, timeout: float) -> Cell:
+        until = boottime() + timeout
+        own, number, waiter = keys.cell(self._prefix, key), next(self._numbers), Waiter()
+        self._watches[number] = waiter
+        try:
+            # The watch is open before the cell is read, so that no change falls between.
+            self._ear.say(ask.watch(number, own, b""), self._client.link)
+            self._ear.wait(waiter, until)
+            while True:
+                waiter.stirred = False
+                cell = self.read(key)
+                if cell.version != version or self._closed or boottime() >= until:
+                    return cell
+                self._ear.wait(waiter, until)
+        finally:
+            self._watches.pop(number, None)
+            self._end(number)
+
+    def _end(self, number: int) -> None:
+        try:
+            if self._ear.is_open:
+                self._ear.say(ask.unwatch(number), self._client.link)
+        except Unavailable:
+            # The stream is gone, and the watch with it.
+            pass
+
+    def close(self) -> None:
+        self._closed = True
+        self._stir_all()
+        self._ear.close()
+
+    def _hear(self, message: bytes) -> None:
+        waiter = self._watches.get(answer.news(message).watch)
+        if waiter is not None:
+            waiter.stir()
+
+    def _stir_all(self) -> None:
+        for waiter in list(self._watches.values()):
+            waiter.stir()

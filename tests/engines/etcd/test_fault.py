@@ -1,0 +1,285 @@
+"""One real server that dies, stops, forgets leases or history, or whose messages are lost or late."""
+
+import asyncio
+import threading
+import time
+
+import pytest
+
+import fencepost
+from fencepost import Lost, Session, Unavailable, Uncertain
+from fencepost.drivers.etcd import request
+from fencepost.engines.etcd.key import lease_of
+from fencepost.testing.etcd import client, etcdctl, port_of, until
+from fencepost.testing.proxy import Proxy
+from fencepost.testing.server import ServerProcess
+
+from .traffic import traffic
+
+
+def at(port: int, *more: int) -> str:
+    return f"etcd://{','.join(f'127.0.0.1:{each}' for each in (port, *more))}"
+
+
+def revoke(url: str, session: Session) -> None:
+    """As `etcdctl lease revoke` does, behind the session's back."""
+    speaker = client(url=url)
+    speaker.lease_revoke(lease_of(session.keeper().holder))
+    speaker.close()
+
+
+def run_etcdctl(url: str, *words: str) -> str:
+    said, _ = etcdctl("--endpoints", url.replace("etcd://", "http://"), *words).communicate(timeout=20)
+    return said
+
+
+def test_a_killed_server_is_unavailable_and_keeps_locks_and_tokens_over_its_restart(
+    server: ServerProcess, url: str
+) -> None:
+    with fencepost.connect(url, ttl=6) as first, fencepost.connect(url, ttl=6) as second:
+        held = first.lock("a").acquire()
+        server.kill()
+        with pytest.raises((Unavailable, Uncertain)):
+            second.lock("b").acquire(timeout=0)
+        server.start()
+        assert second.lock("a").try_acquire() is None
+        assert held.held
+        held.release()
+        assert second.lock("a").acquire(timeout=5).token > held.token
+
+
+def test_the_holder_is_told_in_time_when_the_server_stops_answering(server: ServerProcess, url: str) -> None:
+    with fencepost.connect(url, ttl=2) as session:
+        grant = session.lock("a").acquire()
+        server.pause()
+        try:
+            assert grant.lost.wait(4)
+            with pytest.raises((Unavailable, Uncertain)):
+                session.lock("b").acquire(timeout=0)
+        finally:
+            server.resume()
+        assert session.lock("a").acquire(timeout=10).token > grant.token
+
+
+def test_traffic_goes_on_after_the_server_was_stopped_for_longer_than_the_leases(
+    server: ServerProcess, url: str
+) -> None:
+    with traffic(url, ttl=2) as going:
+        server.pause()
+        time.sleep(2.5)
+        server.resume()
+        going.flows()
+
+
+def test_a_lease_revoked_under_a_holder_is_a_loss_that_it_is_told_of(server: ServerProcess, url: str) -> None:
+    with fencepost.connect(url, ttl=2) as first, fencepost.connect(url, ttl=2) as second:
+        old = first.lock("a").acquire()
+        revoke(url, first)
+        new = second.lock("a").acquire(timeout=5)
+        assert new.token > old.token
+        assert old.lost.wait(3)
+        with pytest.raises(Lost, match="no longer has its lease"):
+            old.check()
+
+
+@pytest.mark.parametrize("flavour", ["sync", "async"])
+async def test_a_lease_revoked_under_a_waiter_is_not_a_grant(url: str, flavour: str) -> None:
+    """A server's own Lock may say yes to a waiter whose lease has died. Ours asks again under a new lease."""
+    with fencepost.connect(url, ttl=20, holder="holder") as first:
+        held = first.lock("a").acquire()
+        if flavour == "sync":
+            with fencepost.connect(url, ttl=5, holder="waiter") as second:
+                taken: list[fencepost.Grant] = []
+                waiter = threading.Thread(target=lambda: taken.append(second.lock("a").acquire(timeout=30)))
+                waiter.start()
+                until(lambda: first.look("a").waiters)
+                before = second.keeper().holder
+                revoke(url, second)
+                held.release()
+                waiter.join(20)
+                assert taken[0].holder.id != before.id
+                assert [each.claim.token for each in first.look("a").holders] == [taken[0].token]
+        else:
+            async with fencepost.connect_async(url, ttl=5, holder="waiter") as asession:
+                task = asyncio.create_task(asession.lock("a").acquire(timeout=30))
+                await asyncio.to_thread(until, lambda: first.look("a").waiters)
+                keeper = await asession.keeper()
+                speaker = client(url=url)
+                speaker.lease_revoke(lease_of(keeper.holder))
+                speaker.close()
+                held.release()
+                grant = await task
+                assert grant.holder.id != keeper.holder.id
+                assert [each.claim.token for each in first.look("a").holders] == [grant.token]
+
+
+def test_a_key_deleted_by_hand_is_a_loss_at_the_next_renewal(url: str) -> None:
+    with fencepost.connect(url, ttl=2) as session:
+        grant = session.lock("a").acquire()
+        other = session.lock("b").acquire()
+        run_etcdctl(url, "del", "--prefix", "a/")
+        assert grant.lost.wait(3)
+        assert other.held
+
+
+@pytest.mark.parametrize("how", ["tried", "acquired and released"])
+def test_a_claim_that_arrives_after_it_was_given_up_is_no_phantom_holder(
+    server: ServerProcess, url: str, how: str
+) -> None:
+    """It was on its way through one door when it was settled through the other."""
+    port = port_of(server)
+    with (
+        Proxy(port) as proxy,
+        fencepost.connect(url, ttl=10) as other,
+        fencepost.connect(at(proxy.port, port), ttl=3) as session,
+    ):
+        session.lock("warm").acquire().release()
+        sent = _sent_by(session)
+        proxy.hold()
+        if how == "tried":
+            with pytest.raises((Unavailable, Uncertain)):
+                session.lock("a").try_acquire()
+        else:
+            session.lock("a").acquire(timeout=5).release()
+        # What the proxy holds may arrive now or never, since its sender has gone; so it is sent once more.
+        speaker = client(port)
+        assert speaker.commit(sent[0]) is not None
+        speaker.close()
+        proxy.heal()
+        assert other.look("a").holders == ()
+        assert session.lock("a").try_acquire() is not None
+
+
+def _sent_by(session: Session) -> list[bytes]:
+    """Every transaction that the session sends from now on."""
+    talker = session.engine._client
+    commit, sent = talker.commit, []
+
+    def noted(transaction: bytes) -> object:
+        sent.append(transaction)
+        return commit(transaction)
+
+    talker.commit = noted
+    return sent
+
+
+def test_a_claim_whose_reply_is_lost_is_one_grant(server: ServerProcess, url: str) -> None:
+    port = port_of(server)
+    with (
+        Proxy(port) as proxy,
+        fencepost.connect(url, ttl=10) as other,
+        fencepost.connect(at(proxy.port, port), ttl=3) as session,
+    ):
+        session.lock("warm").acquire().release()
+        proxy.drop_replies()
+        with session.lock("a", timeout=10) as grant:
+            assert [each.claim.token for each in other.look("a").holders] == [grant.token]
+        assert other.look("a").holders == ()
+
+
+@pytest.mark.parametrize("flavour", ["sync", "async"])
+async def test_a_waiter_whose_watch_is_broken_keeps_its_place(server: ServerProcess, url: str, flavour: str) -> None:
+    port = port_of(server)
+    with Proxy(port) as proxy, fencepost.connect(url, ttl=20) as first:
+        held = first.lock("a").acquire()
+        session = fencepost.connect(at(proxy.port), ttl=5, holder="cut")
+        asession = fencepost.connect_async(at(proxy.port), ttl=5, holder="cut")
+        taken: list[int] = []
+
+        def wait() -> None:
+            taken.append(session.lock("a").acquire(timeout=30).token)
+
+        async def wait_async() -> None:
+            taken.append((await asession.lock("a").acquire(timeout=30)).token)
+
+        task = asyncio.create_task(asyncio.to_thread(wait) if flavour == "sync" else wait_async())
+        await asyncio.to_thread(until, lambda: first.look("a").waiters)
+        place = first.look("a").waiters[0].claim
+        await asyncio.sleep(0.1)
+        proxy.cut()
+        await asyncio.sleep(0.1)
+        proxy.heal()
+        await asyncio.to_thread(until, lambda: _watchers(url) >= 1)
+        assert [each.claim for each in first.look("a").waiters] == [place]
+        held.release()
+        await asyncio.wait_for(task, 20)
+        assert taken[0] > held.token
+        session.close()
+        await asession.close()
+
+
+def _watchers(url: str) -> int:
+    """How many watches the server keeps."""
+    from urllib.request import urlopen
+
+    with urlopen(url.replace("etcd://", "http://") + "/metrics") as page:
+        lines = page.read().decode().splitlines()
+    return int(float(next(line.split()[1] for line in lines if line.startswith("etcd_debugging_mvcc_watcher_total"))))
+
+
+def test_a_silent_watch_is_made_up_for_by_looking_when_the_lease_is_renewed(server: ServerProcess, url: str) -> None:
+    """The stream is there and says nothing: the waiter looks for itself when its lease would have ended."""
+    port = port_of(server)
+    with (
+        Proxy(port) as proxy,
+        fencepost.connect(url, ttl=20) as first,
+        fencepost.connect(at(proxy.port, port), ttl=2) as session,
+    ):
+        held = first.lock("a").acquire()
+        taken: list[fencepost.Grant] = []
+        waiter = threading.Thread(target=lambda: taken.append(session.lock("a").acquire(timeout=30)))
+        waiter.start()
+        until(lambda: first.look("a").waiters)
+        until(lambda: _watchers(url) >= 1)
+        proxy.drop_replies()
+        held.release()
+        waiter.join(10)
+        assert taken[0].held
+
+
+def test_a_compacted_history_harms_nobody(server: ServerProcess, url: str) -> None:
+    with fencepost.connect(url, ttl=20) as first, fencepost.connect(url, ttl=20) as second:
+        held = first.lock("a").acquire()
+        taken: list[fencepost.Grant] = []
+        waiter = threading.Thread(target=lambda: taken.append(second.lock("a").acquire(timeout=20)))
+        waiter.start()
+        until(lambda: first.look("a").waiters)
+        for _ in range(20):
+            first.lock("b").acquire().release()
+        speaker = client(url=url)
+        revision = speaker.read(request.select(b"any")).revision
+        speaker.close()
+        assert "compacted" in run_etcdctl(url, "compact", str(revision))
+        held.release()
+        waiter.join(10)
+        assert taken[0].token > held.token
+
+
+def test_a_closed_session_leaves_neither_keys_nor_leases(server: ServerProcess, url: str) -> None:
+    with fencepost.connect(url, ttl=20) as session:
+        for name in "abc":
+            session.lock(name).acquire()
+        assert "found 1 leases" in run_etcdctl(url, "lease", "list")
+    assert "found 0 leases" in run_etcdctl(url, "lease", "list")
+    assert run_etcdctl(url, "get", "--prefix", "", "--keys-only").strip() == ""
+
+
+def test_a_thousand_locks_are_kept_by_one_keep_alive_per_period(server: ServerProcess, url: str) -> None:
+    with fencepost.connect(url, ttl=2) as session:
+        grants = [session.lock(f"kept/{number}").acquire() for number in range(1_000)]
+        kept, renewed = _keep_alives(url), session.statistics().renewals
+        until(lambda: session.statistics().renewals >= renewed + 4)
+        assert _keep_alives(url) - kept <= session.statistics().renewals - renewed + 1
+        assert all(grant.held for grant in grants)
+
+
+def _keep_alives(url: str) -> int:
+    from urllib.request import urlopen
+
+    with urlopen(url.replace("etcd://", "http://") + "/metrics") as page:
+        lines = page.read().decode().splitlines()
+    return sum(
+        int(float(line.split()[1]))
+        for line in lines
+        if line.startswith("grpc_server_started_total") and 'grpc_method="LeaseKeepAlive"' in line
+    )

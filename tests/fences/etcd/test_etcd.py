@@ -1,0 +1,181 @@
+"""The fence inside etcd."""
+
+import threading
+import time
+from collections.abc import AsyncIterator, Iterator
+
+import pytest
+
+import fencepost
+from fencepost.errors import Stale, Unavailable
+from fencepost.fences.etcd import AsyncEtcdFence, EtcdFence
+from fencepost.testing.etcd import client, empty, shared_server
+
+LARGE = 2**63 - 1
+
+
+@pytest.fixture
+def url() -> str:
+    port = shared_server()
+    empty(port)
+    return f"etcd://127.0.0.1:{port}"
+
+
+@pytest.fixture
+def fence(url: str) -> Iterator[EtcdFence]:
+    with EtcdFence(url) as fence:
+        yield fence
+
+
+@pytest.fixture
+async def async_fence(url: str) -> AsyncIterator[AsyncEtcdFence]:
+    async with AsyncEtcdFence(url) as fence:
+        yield fence
+
+
+def test_a_lower_token_is_refused_an_equal_one_passes(fence: EtcdFence) -> None:
+    assert fence.highest("a") == 0
+    fence.put("a", 7, "total", "100")
+    fence.put("a", 7, "total", b"101")
+    with pytest.raises(Stale) as refused:
+        fence.put("a", 6, "total", "0")
+    assert (refused.value.name, refused.value.token, refused.value.highest) == ("a", 6, 7)
+    assert fence.get("a", 7, "total") == b"101"
+    with pytest.raises(Stale):
+        fence.get("a", 6, "total")
+    with pytest.raises(Stale):
+        fence.delete("a", 6, "total")
+    assert fence.highest("a") == 7
+
+
+def test_a_claim_shuts_out_those_before_it_and_touches_nothing(fence: EtcdFence) -> None:
+    fence.put("a", 1, "total", "5")
+    fence.claim("a", 2)
+    with pytest.raises(Stale):
+        fence.put("a", 1, "total", "6")
+    assert fence.get("a", 2, "total") == b"5"
+
+
+def test_reading_claims_as_well(fence: EtcdFence) -> None:
+    fence.put("a", 1, "total", "5")
+    assert fence.get("a", 3, "total") == b"5"
+    with pytest.raises(Stale):
+        fence.put("a", 2, "total", "6")
+
+
+def test_tokens_of_different_names_are_never_compared(fence: EtcdFence) -> None:
+    for token, name in enumerate(("x", "x/", "x/y", "y", "ключ"), start=-9):
+        fence.claim(name, -token)
+        assert fence.highest(name) == -token
+
+
+def test_tokens_are_compared_as_numbers(fence: EtcdFence) -> None:
+    fence.claim("a", LARGE)
+    with pytest.raises(Stale):
+        fence.claim("a", LARGE - 1)
+    fence.claim("b", 9)
+    fence.claim("b", 10)
+    with pytest.raises(Stale):
+        fence.claim("b", 9)
+
+
+def test_several_keys_are_read_and_deleted_in_one_step(fence: EtcdFence) -> None:
+    for key in ("order/1", "order/2", "other"):
+        fence.put("a", 1, key, key)
+    assert fence.get_all("a", 1, "order/") == {"order/1": b"order/1", "order/2": b"order/2"}
+    assert fence.delete("a", 1, "order/1", "missing", "other") == 2
+    assert fence.get("a", 1, "other") is None
+
+
+def test_the_writes_of_a_block_land_together_at_its_end(fence: EtcdFence) -> None:
+    fence.put("a", 1, "total", "5")
+    with fence.guard("a", 2) as block:
+        block.put("total", str(int(block.get("total") or 0) + 1))
+        block.put("total", str(int(block.get("total") or 0) + 2))
+        block.delete("other")
+        assert block.get_all("tot") == {"total": b"5"}
+    assert fence.get("a", 2, "total") == b"7"
+
+
+def test_a_block_overtaken_before_its_end_writes_nothing(fence: EtcdFence) -> None:
+    with pytest.raises(Stale), fence.guard("a", 2) as block:
+        block.put("total", "1")
+        fence.claim("a", 3)
+    assert fence.get("a", 3, "total") is None
+
+
+def test_a_block_that_raises_writes_nothing_and_its_claim_stands(fence: EtcdFence) -> None:
+    with pytest.raises(ZeroDivisionError), fence.guard("a", 5) as block:
+        block.put("total", "1")
+        raise ZeroDivisionError
+    assert fence.highest("a") == 5
+    assert fence.get("a", 5, "total") is None
+
+
+async def test_the_asynchronous_twin_does_the_same(async_fence: AsyncEtcdFence) -> None:
+    async with async_fence.guard("a", 2) as block:
+        block.put("total", "1")
+    assert await async_fence.get("a", 2, "total") == b"1"
+    with pytest.raises(Stale):
+        await async_fence.put("a", 1, "total", "0")
+    assert await async_fence.highest("a") == 2
+
+
+def test_of_many_who_come_at_once_none_passes_after_a_higher_one(fence: EtcdFence, url: str) -> None:
+    accepted: list[int] = []
+
+    def write(token: int) -> None:
+        with EtcdFence(url) as own:
+            try:
+                own.put("a", token, "last", str(token))
+            except Stale:
+                return
+            accepted.append(token)
+
+    threads = [threading.Thread(target=write, args=[token]) for token in range(1, 21)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert 20 in accepted
+    assert fence.highest("a") == 20
+    assert fence.get("a", 20, "last") == b"20"
+
+
+def test_grants_of_a_session_go_through_and_a_lost_one_does_not(fence: EtcdFence, url: str) -> None:
+    with fencepost.connect(url, ttl=5) as first, fencepost.connect(url, ttl=5) as second:
+        old = first.lock("orders/42").acquire()
+        fence.put("orders/42", old, "total", "1")
+        second.evict("orders/42")
+        new = second.lock("orders/42").acquire(timeout=2)
+        fence.claim("orders/42", new)
+        with pytest.raises(Stale):
+            fence.put("orders/42", old, "total", "2")
+
+
+def test_wrong_addresses_names_and_keys_are_refused_before_anything_is_sent(fence: EtcdFence) -> None:
+    with pytest.raises(ValueError, match="etcd:// or etcds://"):
+        EtcdFence("redis://127.0.0.1")
+    with pytest.raises(ValueError, match="must not be empty"):
+        fence.put("a", 1, "", "x")
+    with pytest.raises(ValueError, match="must not be empty"):
+        fence.claim("", 1)
+    with pytest.raises(TypeError, match="pass the grant"):
+        fence.claim("a", "7")  # type: ignore[arg-type]
+
+
+def test_a_server_that_is_not_there_is_unavailable() -> None:
+    started = time.monotonic()
+    with EtcdFence("etcd://127.0.0.1:1", patience=0.5) as fence, pytest.raises(Unavailable):
+        fence.claim("a", 1)
+    assert time.monotonic() - started < 5
+
+
+def test_a_mark_is_a_key_that_people_can_read(fence: EtcdFence, url: str) -> None:
+    fence.claim("orders/42", 41)
+    speaker = client(url=url)
+    from fencepost.drivers.etcd import request
+
+    (pair,) = speaker.read(request.select(b"fencepost/fence/orders/42")).pairs
+    speaker.close()
+    assert pair.value == b"0000000000000000041"
