@@ -228,8 +228,10 @@ class Member:
         hidden = [path for path, reply in zip(paths, found, strict=True) if reply.error == jute.NO_AUTH]
         left = {path for path, reply in zip(paths, found, strict=True) if reply.error == jute.NO_NODE}
         if hidden:
-            # Another's node whose data we may not read: that it is there, everybody may see.
-            seen = self.link.call([jute.read(jute.EXISTS, path, watch=True) for path in hidden])
+            # Of a node that we may not read servers tell us nothing, but they do of the line that it is in.
+            self.lease.watch(entry, entry.lock)
+            line = jute.read(jute.GET_CHILDREN, entry.lock, watch=True)
+            _, *seen = self.link.call([line, *(jute.read(jute.EXISTS, path) for path in hidden)])
             left |= {path for path, reply in zip(hidden, seen, strict=True) if reply.error == jute.NO_NODE}
         return _claims(blockers, found, entry.before[: holding(entry.before)]), left
 
