@@ -44,15 +44,20 @@ class Bare(Contestant):
         self._socket.sendall(self._enter)
         self._node, stat = jute.created(self._reply()[16:])
         self._token = stat.created_by
-        mine = self._node[-10:]
-        line = sorted(child[-10:] + child for child in jute.strings(self._reply()[16:]))
-        before = [child[10:] for child in line if child[:10] < mine]
+        before = self._before(self._reply())
         while before:
-            path = b"/bare/" + before.pop()
-            error = jute.header(self._call(jute.read(jute.GET_DATA, path, watch=True)))[2]
-            if not error:
-                while jute.event(self._frame()[16:]) != (path, True):
-                    pass
+            path = b"/bare/" + before[-1]
+            if jute.header(self._call(jute.read(jute.GET_DATA, path, watch=True)))[2]:
+                before = self._before(self._call(jute.read(jute.GET_CHILDREN, b"/bare")))
+                continue
+            while jute.event(self._frame()[16:]) != (path, True):
+                pass
+            before.pop()
+
+    def _before(self, listed: bytes) -> list[bytes]:
+        mine = self._node[-10:]
+        line = sorted(child[-10:] + child for child in jute.strings(listed[16:]))
+        return [child[10:] for child in line if child[:10] < mine]
 
     def release(self) -> None:
         self._call(jute.delete(self._node))

@@ -16,7 +16,7 @@ class Fencepost(Contestant):
     tokens = True
 
     def __init__(self, port: int) -> None:
-        self._session = fencepost.connect(f"zookeeper://127.0.0.1:{port}/fencepost", ttl=7.5)
+        self._session = fencepost.connect(f"zookeeper://127.0.0.1:{port}/fencepost", ttl=15)
         self._lock = self._session.lock("lock")
         self._grant = self._lock.acquire()
         self._grant.release()
@@ -39,7 +39,7 @@ class FencepostAsync(Contestant):
 
     def __init__(self, port: int) -> None:
         self._loop = asyncio.new_event_loop()
-        self._session = fencepost.connect_async(f"zookeeper://127.0.0.1:{port}/fencepost-async", ttl=7.5)
+        self._session = fencepost.connect_async(f"zookeeper://127.0.0.1:{port}/fencepost-async", ttl=15)
         self._lock = self._session.lock("lock")
         self._grant: fencepost.AsyncGrant
         self.acquire()

@@ -10,7 +10,8 @@ from fencepost.testing.port import free_port
 from fencepost.testing.server import ServerProcess, listening
 
 JAR = "/usr/share/java/zookeeper.jar"
-LOGGER = "/usr/share/java/slf4j-simple.jar"
+# What the server needs beyond what its own jar names: somewhere to log to, and for TLS more of Netty.
+BESIDE = ("slf4j-simple", "netty-codec", "netty-resolver")
 MAIN = "org.apache.zookeeper.server.quorum.QuorumPeerMain"
 # Small and quick to start; a server that is killed keeps its data without syncing it, one that loses power would not.
 JAVA = ("-Xmx96m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto")
@@ -43,7 +44,8 @@ class ZookeeperServer(ServerProcess):
     ) -> None:
         self.port = free_port()
         defined = {**QUIET, **(properties or {})}
-        argv = [find_binary("java", "default-jre-headless"), *java, "-cp", f"{find_jar()}:{LOGGER}"]
+        jars = ":".join((find_jar(), *(f"/usr/share/java/{jar}.jar" for jar in BESIDE)))
+        argv = [find_binary("java", "default-jre-headless"), *java, "-cp", jars]
         argv += [f"-D{key}={value}" for key, value in defined.items()]
         super().__init__([*argv, MAIN, "{folder}/zoo.cfg"], ready=listening(self.port), timeout=60)
         lines = {**SETTINGS, "dataDir": self.folder / "data", "clientPort": self.port, **(settings or {})}

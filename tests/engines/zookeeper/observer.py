@@ -28,5 +28,10 @@ class Observer:
         except NoNodeError:
             return []
 
+    def nodes_as(self, credentials: str, path: str) -> list[str]:
+        """The same, as somebody who may see them."""
+        self.client.add_auth("digest", credentials)
+        return self.nodes(path)
+
     def tokens(self, path: str) -> list[int]:
         return [self.client.exists(f"{path}/{node}").czxid for node in self.nodes(path)]

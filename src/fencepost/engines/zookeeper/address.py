@@ -64,8 +64,8 @@ def locate(url: Url) -> Address:
 
 
 def _prefix(url: Url) -> str:
-    prefix = "/" + url.path.strip("/") + "/" + url.options.get("prefix", "").lstrip("/")
-    prefix = prefix.replace("//", "/", 1)
+    folder = url.path.strip("/")
+    prefix = (f"/{folder}/" if folder else "/") + url.options.get("prefix", "").lstrip("/")
     if "//" in prefix or any(part in (".", "..") for part in prefix.split("/")):
         raise ValueError(f"'{prefix}' in {url} is no path of ZooKeeper's: write zookeeper://host:2181/folder")
     return prefix

@@ -36,18 +36,15 @@ class AsyncSight:
         self._own: AsyncLink | None = None
 
     async def look(self, name: str) -> Snapshot:
-        line, found = await self._line(name)
+        line = await self._line(name)
         now = self._clock.now()
-        held = holding(line)
+        held = holding([contender for contender, _, _ in line])
         standings = []
-        for position, (contender, reply) in enumerate(zip(line, found, strict=True)):
-            if reply.error == jute.NO_NODE:
-                continue
-            data, stat = jute.node(reply.body) if not reply.error else (b"", None)
-            token = None if stat is None or position >= held else stat.created_by
-            age = 0.0 if stat is None else self._ground.age(stat, now)
+        for position, (contender, data, stat) in enumerate(line):
+            token = stat.created_by if position < held else None
             # Of others' sessions only this is known: they were renewed within that time.
-            standings.append(Standing(claim_of(contender, data, token), age, card_of(contender, data).ttl))
+            left = card_of(contender, data).ttl
+            standings.append(Standing(claim_of(contender, data, token), self._ground.age(stat, now), left))
         evictions = [
             Eviction(name, each.token, each.label, each.by, self._ground.age(stat, now))
             for each, stat in reversed(await self._evictions([name]))
@@ -74,17 +71,12 @@ class AsyncSight:
 
     async def evict(self, name: str, by: str) -> tuple[Claim, ...]:
         for _ in range(MOST_TRIES):
-            line, found = await self._line(name)
-            held = list(zip(line, found, strict=True))[: holding(line)]
+            line = await self._line(name)
+            held = line[: holding([contender for contender, _, _ in line])]
             if not held:
                 return ()
-            if any(reply.error for _, reply in held):
-                continue
-            taken = []
-            for contender, reply in held:
-                data, stat = jute.node(reply.body)
-                taken.append(claim_of(contender, data, stat.created_by))
-            if await self._take_away(name, held, taken, by):
+            taken = [claim_of(contender, data, stat.created_by) for contender, data, stat in held]
+            if await self._take_away(name, [contender for contender, _, _ in held], taken, by):
                 return tuple(taken)
         raise Unavailable(f"'{name}' changed hands {MOST_TRIES} times while it was to be evicted: try again")
 
@@ -99,13 +91,11 @@ class AsyncSight:
         if self._own is not None:
             self._own.forget("the engine was closed")
 
-    async def _take_away(
-        self, name: str, held: Sequence[tuple[Contender, Reply]], taken: Sequence[Claim], by: str
-    ) -> bool:
+    async def _take_away(self, name: str, held: Sequence[Contender], taken: Sequence[Claim], by: str) -> bool:
         """Remove the nodes and write down that, and by whom, in one step; whether they were all there still."""
         lock, audit, acl = self._ground.lock(name), self._ground.folder.audit, self._ground.address.acl
         stem = audit + b"/" + audit_stem(name).encode()
-        steps = [jute.delete(b"%b/%b" % (lock, contender.node.encode())) for contender, _ in held]
+        steps = [jute.delete(b"%b/%b" % (lock, contender.node.encode())) for contender in held]
         steps += [jute.create(jute.CREATE, stem, pack_eviction(claim, by), acl, jute.SEQUENCE) for claim in taken]
         folder = jute.create(jute.CREATE, audit, b"", acl, jute.PERSISTENT)
         made, done = await self._call([folder, jute.multi(steps)])
@@ -144,14 +134,28 @@ class AsyncSight:
                     found.append((record, stat))
         return found
 
-    async def _line(self, name: str) -> tuple[list[Contender], list[Reply]]:
-        """The line of a lock, and the node of each who is in it."""
+    async def _line(self, name: str) -> list[tuple[Contender, bytes, jute.Stat]]:
+        """The line of a lock, with the data and stat of each who is in it."""
         lock = self._ground.lock(name)
         _, listed = await self._call([jute.sync(lock), jute.read(jute.GET_CHILDREN, lock)])
         if listed.error == jute.NO_NODE:
-            return [], []
+            return []
         line = self._ground.recipe.line(self._strings(listed), name)
-        return line, await self._call([jute.read(jute.GET_DATA, lock + b"/" + each.node.encode()) for each in line])
+        paths = [b"%b/%b" % (lock, contender.node.encode()) for contender in line]
+        read = await self._call([jute.read(jute.GET_DATA, path) for path in paths])
+        # That another's node is there everybody may see, also where its data may not be read.
+        seen = (
+            await self._call([jute.read(jute.EXISTS, path) for path in paths])
+            if any(each.error for each in read)
+            else read
+        )
+        found = []
+        for contender, node, there in zip(line, read, seen, strict=True):
+            if not node.error:
+                found.append((contender, *jute.node(node.body)))
+            elif node.error == jute.NO_AUTH and not there.error:
+                found.append((contender, b"", jute.stat(there.body)))
+        return found
 
     def _strings(self, listed: Reply) -> list[bytes]:
         if listed.error:

@@ -98,9 +98,7 @@ class Member:
         else:
             self.lease.unwatch(entry)
             children = self._find(entry)
-        while not self._see(entry, children):
-            # Evicted since.
-            children = self._enter(entry)
+        self._settle_in(entry, children)
         return self._answer(entry, wait=wait)
 
     def wait(self, queued: Queued, timeout: float) -> Granted | Queued | Gone:
@@ -132,7 +130,7 @@ class Member:
             return
         nodes = [entry.node]
         if entry.node is None:
-            nodes = [entry.path(each) for each in self._own(entry, self._list(entry))]
+            nodes = [entry.path(each) for each in self._own(entry, self._list(entry, fresh=True))]
         self._delete(nodes)
         self.lease.drop(entry)
 
@@ -162,7 +160,7 @@ class Member:
 
     def _find(self, entry: Entry) -> list[bytes]:
         """The line, with our place in it also if we were never told of it."""
-        children = self._list(entry)
+        children = self._list(entry, fresh=True)
         own = self._own(entry, children)
         if entry.node is None and own:
             (reply,) = self.link.call([jute.read(jute.EXISTS, entry.path(own[0]))])
@@ -170,18 +168,24 @@ class Member:
                 entry.node, entry.token = entry.path(own[0]), jute.stat(reply.body).created_by
         return children if entry.node is not None and own else self._enter(entry)
 
-    def _list(self, entry: Entry) -> list[bytes]:
-        """Who is in the line, by what the leader knows: a server that lags might not have our node yet."""
-        synced, listed = self.link.call([jute.sync(entry.lock), jute.read(jute.GET_CHILDREN, entry.lock)])
-        for reply in (synced, listed):
+    def _list(self, entry: Entry, *, fresh: bool = False) -> list[bytes]:
+        """Who is in the line; `fresh`: as the leader knows it, because a server that lags might not have our node."""
+        requests = [jute.read(jute.GET_CHILDREN, entry.lock)]
+        replies = self.link.call([jute.sync(entry.lock), *requests] if fresh else requests)
+        for reply in replies:
             if reply.error not in GONE:
                 raise explain(reply.error, self._ground.address)
-        return [] if listed.error else jute.strings(listed.body)
+        return [] if replies[-1].error else jute.strings(replies[-1].body)
 
     def _own(self, entry: Entry, children: list[bytes]) -> list[Contender]:
         """Our places: one, or more if a request that was given up arrived after it was sent again."""
         line = self._ground.recipe.line(children, entry.ask.name)
         return [each for each in line if each.is_of(entry.request)]
+
+    def _settle_in(self, entry: Entry, children: list[bytes]) -> None:
+        """Note who stands before us; if we were evicted, go to the end of the line."""
+        while not self._see(entry, children):
+            children = self._enter(entry)
 
     def _see(self, entry: Entry, children: list[bytes]) -> bool:
         """Note who stands before us; whether we stand there at all."""
@@ -204,6 +208,9 @@ class Member:
             if not left:
                 return Queued(entry.request, ahead, entry)
             entry.remove(left)
+            if entry.before:
+                # Where one has left since we looked, more may have.
+                self._settle_in(entry, self._list(entry))
         self.lease.unwatch(entry)
         return Granted((entry.token,))
 
@@ -228,8 +235,10 @@ class Member:
         hidden = [path for path, reply in zip(paths, found, strict=True) if reply.error == jute.NO_AUTH]
         left = {path for path, reply in zip(paths, found, strict=True) if reply.error == jute.NO_NODE}
         if hidden:
-            # Another's node whose data we may not read: that it is there, everybody may see.
-            seen = self.link.call([jute.read(jute.EXISTS, path, watch=True) for path in hidden])
+            # Of a node that we may not read servers tell us nothing, but they do of the line that it is in.
+            self.lease.watch(entry, entry.lock)
+            line = jute.read(jute.GET_CHILDREN, entry.lock, watch=True)
+            _, *seen = self.link.call([line, *(jute.read(jute.EXISTS, path) for path in hidden)])
             left |= {path for path, reply in zip(hidden, seen, strict=True) if reply.error == jute.NO_NODE}
         return _claims(blockers, found, entry.before[: holding(entry.before)]), left
 
