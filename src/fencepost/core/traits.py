@@ -19,6 +19,7 @@ MEANING = {
     "order": "in which order waiters are served",
     "death": "when the lock of a killed holder is free: at the end of its lease, or at once",
     "shared": "read locks",
+    "downgrade": "from a write lock to a read lock without a gap",
     "counted": "semaphores",
     "together": "several names granted in one atomic step",
     "cells": "small shared values that change one step at a time: elections, groups, barriers, jobs",
@@ -38,6 +39,7 @@ class Traits:
     shared: bool = True
     counted: bool = True
     together: bool = True
+    downgrade: bool = True
     cells: bool = False
     meters: bool = False
     ttl_floor: float = 0.0

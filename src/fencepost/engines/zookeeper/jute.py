@@ -38,11 +38,13 @@ NO_STEP = _step.pack(-1, True, -1)
 
 
 class Stat(NamedTuple):
-    """What a node's stat says that matters here: the transaction that made it, when (ms, the leader's clock)."""
+    """What matters of a stat: the transaction that made the node, when (ms, the leader's clock), how often its data was
+    changed since, and the transaction that did so last."""
 
     created_by: int
     created_at: int
     version: int
+    modified_by: int
 
 
 class Session(NamedTuple):
@@ -91,6 +93,10 @@ def create(kind: int, path: bytes, data: bytes, access: bytes, flags: int) -> by
 
 def delete(path: bytes) -> bytes:
     return b"%b%b%b\xff\xff\xff\xff" % (_int.pack(DELETE), _int.pack(len(path)), path)
+
+
+def set_data(path: bytes, data: bytes, version: int) -> bytes:
+    return _int.pack(SET_DATA) + buffer(path) + buffer(data) + _int.pack(version)
 
 
 def read(kind: int, path: bytes, *, watch: bool = False) -> bytes:
@@ -160,7 +166,7 @@ def node(body: bytes) -> tuple[bytes, Stat]:
 
 def stat(body: bytes, at: int = 0) -> Stat:
     values = _stat.unpack_from(body, at)
-    return Stat(values[0], values[2], values[4])
+    return Stat(values[0], values[2], values[4], values[1])
 
 
 def strings(body: bytes) -> list[bytes]:

@@ -9,6 +9,7 @@ _FOREIGN = re.compile(r"[^ -$&-.0-~\u00a0-\ud7ff]|^\.")
 # ZooKeeper's own, at the root.
 _RESERVED = "/zookeeper"
 AUDIT = ".evictions"
+CELLS = ".cells"
 
 
 def encode(name: str) -> str:
@@ -28,6 +29,13 @@ class Folder(NamedTuple):
     def audit(self) -> bytes:
         return (self.prefix.rpartition("/")[0] + "/" + AUDIT).encode()
 
+    @property
+    def cells(self) -> bytes:
+        return (self.prefix.rpartition("/")[0] + "/" + CELLS).encode()
+
+    def cell(self, key: str) -> bytes:
+        return self.cells + b"/" + encode(key).replace("/", "%2F").encode()
+
     def lock(self, name: str) -> bytes:
         path = self.prefix + encode(name)
         return (path if path != _RESERVED else "/%7Aookeeper").encode()
@@ -35,7 +43,7 @@ class Folder(NamedTuple):
     def name(self, child: str) -> str | None:
         """The name of the lock that a child of the folder stands for; None if it is no lock of ours."""
         stem = self.prefix.rpartition("/")[2]
-        if not child.startswith(stem) or child == AUDIT or f"/{child}" == _RESERVED == self.prefix + child:
+        if not child.startswith(stem) or child in (AUDIT, CELLS) or f"/{child}" == _RESERVED == self.prefix + child:
             return None
         return unquote(child[len(stem) :])
 

@@ -15,17 +15,18 @@ from collections.abc import Collection, Sequence
 from typing import ClassVar
 
 from fencepost._runtime import threads as runtime
-from fencepost.contract.answer import Busy, Gone, Granted, Queued, Renewal, Snapshot
+from fencepost.contract.answer import Busy, Cell, Gone, Granted, Queued, Renewal, Snapshot
 from fencepost.core.claim import Claim, Request
 from fencepost.core.holder import Holder
 from fencepost.core.traits import Traits
 from fencepost.core.url import Url
+from fencepost.engines.zookeeper._sync.cells import Cells
 from fencepost.engines.zookeeper._sync.member import Member
 from fencepost.engines.zookeeper._sync.sight import Sight
 from fencepost.engines.zookeeper.address import locate
 from fencepost.engines.zookeeper.ground import Ground
 from fencepost.engines.zookeeper.trouble import SessionEnded
-from fencepost.errors import EngineError, Unavailable
+from fencepost.errors import EngineError, Unavailable, Unsupported
 
 UNKNOWN = "zookeeper has no session of this holder: it ended, or was never opened"
 
@@ -38,6 +39,8 @@ class ZookeeperEngine:
         order="arrival",
         death="lease",
         together=False,
+        downgrade=False,
+        cells=True,
         ttl_floor=0.1,
         neighbours=("kazoo",),
     )
@@ -48,6 +51,7 @@ class ZookeeperEngine:
         self._patience = patience
         self._members: dict[str, Member] = {}
         self._sight = Sight(self._ground, self._members, clock=clock, patience=patience)
+        self._cells = Cells(self._ground, clock=clock, patience=patience)
 
     # Leases
 
@@ -116,6 +120,9 @@ class ZookeeperEngine:
             self._end(claim.holder, str(ended))
             return False
 
+    def share(self, claim: Claim) -> bool:
+        raise Unsupported("the mode of a node is in its name, which can not be changed: see the trait 'downgrade'")
+
     # What operators see and do
 
     def look(self, name: str) -> Snapshot:
@@ -127,7 +134,19 @@ class ZookeeperEngine:
     def evict(self, name: str, by: str) -> tuple[Claim, ...]:
         return self._sight.evict(name, by)
 
+    # Small values
+
+    def cell_read(self, key: str) -> Cell:
+        return self._cells.read(key)
+
+    def cell_write(self, key: str, value: str | None, version: int) -> Cell | None:
+        return self._cells.write(key, value, version)
+
+    def cell_watch(self, key: str, version: int, timeout: float) -> Cell:
+        return self._cells.watch(key, version, timeout)
+
     def close(self) -> None:
+        self._cells.close()
         for member in list(self._members.values()):
             try:
                 member.close()

@@ -98,8 +98,16 @@ class RwlockChapter:
             assert (first.look("a")).waiters == ()
             writer.release()
 
+    def test_an_engine_that_can_not_downgrade_says_so_and_keeps_the_lock(self, site: Site) -> None:
+        if site.traits.downgrade or not site.traits.shared:
+            return
+        with connect_to(site) as session, session.rwlock("a").write() as grant:
+            with pytest.raises(Unsupported, match="trait 'downgrade'"):
+                session.rwlock("a").downgrade(grant)
+            assert grant.held
+
     def test_a_writer_goes_on_as_a_reader_without_a_gap_and_with_its_token(self, site: Site) -> None:
-        if not site.traits.shared:
+        if not (site.traits.shared and site.traits.downgrade):
             return
         with connect_to(site) as first, connect_to(site, label="second") as second:
             rwlock = first.rwlock("a")
@@ -123,7 +131,7 @@ class RwlockChapter:
             (writer.outcome()).release()
 
     def test_a_downgrade_whose_answer_is_lost_can_be_asked_for_again(self, site: Site) -> None:
-        if not site.traits.shared:
+        if not (site.traits.shared and site.traits.downgrade):
             return
         session, engine = connect_faulty(site)
         with session, connect_to(site, label="second") as second:
@@ -139,7 +147,7 @@ class RwlockChapter:
             assert holders(second, "a") == []
 
     def test_a_lost_writer_does_not_become_a_reader(self, site: Site) -> None:
-        if not site.traits.shared:
+        if not (site.traits.shared and site.traits.downgrade):
             return
         with connect_to(site) as first, connect_to(site, label="operator") as operator:
             rwlock = first.rwlock("a")

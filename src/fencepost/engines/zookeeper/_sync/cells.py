@@ -1,0 +1,127 @@
+# Generated from src/fencepost/engines/zookeeper/_async/cells.py by tools/unasync.py. Do not edit: run `make gen`.
+"""Cells on ZooKeeper: a node each, changed by the version of its data, and watched in a session of their own."""
+
+from fencepost._runtime import threads as runtime
+from fencepost.contract.answer import Cell
+from fencepost.engines.zookeeper import jute
+from fencepost.engines.zookeeper._sync.link import Link
+from fencepost.engines.zookeeper.ground import Ground
+from fencepost.engines.zookeeper.jute import Reply, Stat
+from fencepost.engines.zookeeper.trouble import SessionEnded, explain, unreachable
+from fencepost.engines.zookeeper.waiter import Waiter
+from fencepost.errors import Unavailable
+
+EMPTY = Cell(None, 0)
+# What stands before every value. A node without it is an empty cell: were it removed, its versions would begin anew.
+FULL = b"="
+
+
+class Cells:
+    def __init__(self, ground: Ground, *, clock: runtime.Clock, patience: float) -> None:
+        self._ground = ground
+        self._clock = clock
+        self._patience = patience
+        self._link: Link | None = None
+        self._watched: dict[bytes, list[Waiter]] = {}
+        self._closed = False
+
+    def read(self, key: str) -> Cell:
+        return (self._read(self._ground.folder.cell(key)))[0]
+
+    def write(self, key: str, value: str | None, version: int) -> Cell | None:
+        path = self._ground.folder.cell(key)
+        cell, stat = self._read(path)
+        if cell.version != version:
+            return None
+        if stat is None:
+            return EMPTY if value is None else self._create(path, value)
+        data = b"" if value is None else FULL + value.encode()
+        (reply,) = self._call([jute.set_data(path, data, stat.version)])
+        if reply.error in (jute.BAD_VERSION, jute.NO_NODE):
+            return None
+        return EMPTY if value is None else Cell(value, jute.stat(self._body(reply)).modified_by)
+
+    def watch(self, key: str, version: int, timeout: float) -> Cell:
+        path = self._ground.folder.cell(key)
+        until = self._clock.now() + timeout
+        while True:
+            waiter = Waiter()
+            self._watched.setdefault(path, []).append(waiter)
+            try:
+                cell, _ = self._read(path, watch=True)
+                left = until - self._clock.now()
+                if cell.version != version or left <= 0 or self._closed:
+                    return cell
+                # Reading again now and then keeps the session.
+                self._wait(waiter, min(left, self._patience))
+            finally:
+                self._forget(path, waiter)
+
+    def close(self) -> None:
+        self._closed = True
+        for waiters in list(self._watched.values()):
+            for waiter in list(waiters):
+                waiter.end("the session was closed")
+        if self._link is not None:
+            self._link.forget("the session was closed")
+
+    def _wait(self, waiter: Waiter, seconds: float) -> None:
+        connection = None if self._link is None else self._link.present
+        if connection is None:
+            raise Unavailable("the connection on which zookeeper tells of changes was lost")
+        try:
+            connection.wait(waiter, self._clock.now() + seconds)
+        except (OSError, ValueError) as error:
+            raise unreachable(error, self._ground.address, self._patience) from error
+
+    def _read(self, path: bytes, *, watch: bool = False) -> tuple[Cell, Stat | None]:
+        """The cell, and the stat of its node if there is one. A watch is for whatever happens to it next."""
+        requests = [jute.sync(path), jute.read(jute.EXISTS, path, watch=watch), jute.read(jute.GET_DATA, path)]
+        *_, reply = self._call(requests)
+        if reply.error == jute.NO_NODE:
+            return EMPTY, None
+        data, stat = jute.node(self._body(reply))
+        if not data.startswith(FULL):
+            return EMPTY, stat
+        return Cell(data[len(FULL) :].decode(), stat.modified_by), stat
+
+    def _create(self, path: bytes, value: str) -> Cell | None:
+        acl, folder = self._ground.address.acl, self._ground.folder
+        node = jute.create(jute.CREATE2, path, FULL + value.encode(), acl, jute.PERSISTENT)
+        above = [jute.create(jute.CREATE, each, b"", acl, jute.PERSISTENT) for each in (*folder.above(), folder.cells)]
+        (made,) = self._call([node])
+        if made.error == jute.NO_NODE:
+            *_, made = self._call([*above, node])
+        if made.error == jute.NODE_EXISTS:
+            return None
+        return Cell(value, jute.created(self._body(made))[1].modified_by)
+
+    def _call(self, requests: list[bytes]) -> list[Reply]:
+        for _ in range(2):
+            if self._link is None or self._link.ended is not None:
+                if self._closed:
+                    break
+                self._link = Link(
+                    self._ground.address, self._patience * 4, self._heard, clock=self._clock, patience=self._patience
+                )
+            try:
+                return self._link.call(requests)
+            except SessionEnded:
+                # It was idle for too long.
+                continue
+        raise Unavailable(f"zookeeper at {self._ground.address} ends every session at once")
+
+    def _body(self, reply: Reply) -> bytes:
+        if reply.error:
+            raise explain(reply.error, self._ground.address)
+        return reply.body
+
+    def _heard(self, path: bytes, gone: bool) -> None:
+        for waiter in list(self._watched.get(path, ())):
+            waiter.tell(path, gone=gone)
+
+    def _forget(self, path: bytes, waiter: Waiter) -> None:
+        waiters = self._watched[path]
+        waiters.remove(waiter)
+        if not waiters:
+            del self._watched[path]
