@@ -10,6 +10,7 @@ import re
 LOCK = "/.lock"
 AUDIT = ".fencepost/audit"
 LEASE = ".fencepost/lease/"
+CELL = ".fencepost/cell/"
 # An agent refuses paths with characters that do not print, and cleans '', '.' and '..' out of them.
 _UNSAFE = re.compile(r"[^ -$&-~\w]")
 _ESCAPED = re.compile(r"(?:%[0-9A-F]{2})+")

@@ -15,11 +15,12 @@ from dataclasses import replace
 from typing import ClassVar
 
 from fencepost._runtime import aio as runtime
-from fencepost.contract.answer import Busy, Gone, Granted, Queued, Renewal, Snapshot, Standing
+from fencepost.contract.answer import Busy, Cell, Gone, Granted, Queued, Renewal, Snapshot, Standing
 from fencepost.core.claim import Claim, Mode, Request, ahead
 from fencepost.core.holder import Holder
 from fencepost.core.traits import Traits
 from fencepost.core.url import Url
+from fencepost.engines.consul._async.cells import AsyncCells
 from fencepost.engines.consul._async.line import AsyncLine
 from fencepost.engines.consul._async.store import AsyncStore
 from fencepost.engines.consul.address import TTL_MIN, locate
@@ -39,7 +40,7 @@ from fencepost.engines.consul.transaction import (
     tree,
     unchanged,
 )
-from fencepost.errors import Refused, Unavailable
+from fencepost.errors import Refused, Unavailable, Unsupported
 
 # How many claims one renewal looks after: as many as a transaction can read.
 MOST_LOOKS = 60
@@ -56,6 +57,8 @@ class AsyncConsulEngine:
         survives="minority",
         order="arrival",
         death="lease",
+        downgrade=False,
+        cells=True,
         ttl_floor=TTL_MIN,
         overrun=2.0,
         neighbours=("consul lock",),
@@ -70,6 +73,7 @@ class AsyncConsulEngine:
         self._store = AsyncStore(self._address, patience)
         self._line = AsyncLine(self._store, self._prefix, clock)
         self._leases: dict[str, Lease] = {}
+        self._cells = AsyncCells(self._store, self._prefix)
 
     # Leases
 
@@ -303,6 +307,9 @@ class AsyncConsulEngine:
 
     # What operators see and do
 
+    async def share(self, claim: Claim) -> bool:
+        raise Unsupported("the token of a lock is the index of its key, which sharing would change: see 'downgrade'")
+
     async def look(self, name: str) -> Snapshot:
         key, audit = lock_of(self._prefix, name), self._audit
         found = await self._read([tree(key), one(audit)])
@@ -362,7 +369,19 @@ class AsyncConsulEngine:
                 return tuple(taken)
         raise Unavailable(f"consul changed too often under {MOST_ATTEMPTS} attempts to evict")
 
+    # Small values
+
+    async def cell_read(self, key: str) -> Cell:
+        return await self._cells.read(key)
+
+    async def cell_write(self, key: str, value: str | None, version: int) -> Cell | None:
+        return await self._cells.write(key, value, version)
+
+    async def cell_watch(self, key: str, version: int, timeout: float) -> Cell:
+        return await self._cells.watch(key, version, timeout)
+
     async def close(self) -> None:
+        self._cells.close()
         for lease in list(self._leases.values()):
             self._forget(lease, "the session was closed")
         self._line.close()

@@ -1,0 +1,75 @@
+# Generated from src/fencepost/engines/consul/_async/cells.py by tools/unasync.py. Do not edit: run `make gen`.
+"""Cells on Consul: a key each, changed by its index, watched by blocking queries."""
+
+from base64 import b64decode, b64encode
+
+from fencepost._runtime.clock import boottime
+from fencepost.contract.answer import Cell
+from fencepost.engines.consul._sync.store import Store
+from fencepost.engines.consul.key import CELL, path_of
+from fencepost.engines.consul.transaction import Conflict, Pair, change, one
+from fencepost.engines.consul.wire import threads as wire
+from fencepost.errors import Unavailable
+
+EMPTY = Cell(None, 0)
+# Marks a cell that holds nothing. Its key stays: only what is there can be waited for, and its index goes on.
+NOTHING = 1
+
+
+class Cells:
+    def __init__(self, store: Store, prefix: str) -> None:
+        self._store = store
+        self._prefix = prefix + CELL
+        self._watches: set[wire.Watch] = set()
+        self._closed = False
+
+    def read(self, key: str) -> Cell:
+        return _cell(self._pair(key))
+
+    def write(self, key: str, value: str | None, version: int) -> Cell | None:
+        pair = self._pair(key)
+        if _cell(pair).version != version:
+            return None
+        after = self._change(pair, value)
+        return None if after is None else _cell(after)
+
+    def watch(self, key: str, version: int, timeout: float) -> Cell:
+        until = boottime() + timeout
+        watch = wire.Watch()
+        self._watches.add(watch)
+        try:
+            while True:
+                pair = self._pair(key)
+                left = until - boottime()
+                if _cell(pair).version != version or left <= 0 or self._closed:
+                    return _cell(pair)
+                if not pair.modified:
+                    self._change(pair, None)
+                    continue
+                self._store.watch(pair, until, watch, left)
+        finally:
+            self._watches.discard(watch)
+
+    def close(self) -> None:
+        self._closed = True
+        for watch in list(self._watches):
+            watch.interrupt()
+
+    def _pair(self, key: str) -> Pair:
+        where = self._prefix + path_of(key)
+        found = self._store.transact([one(where)])
+        if isinstance(found, Conflict):
+            raise Unavailable(f"consul did not read: {'; '.join(found.reasons.values())}")
+        return found[where]
+
+    def _change(self, pair: Pair, value: str | None) -> Pair | None:
+        text = "" if value is None else b64encode(value.encode()).decode()
+        found = self._store.transact([change(pair.key, pair.modified, text, NOTHING if value is None else 0)])
+        # What comes back of a change has no value.
+        return None if isinstance(found, Conflict) else found[pair.key]._replace(value=text)
+
+
+def _cell(pair: Pair) -> Cell:
+    if not pair.modified or pair.flags == NOTHING:
+        return EMPTY
+    return Cell(b64decode(pair.value).decode(), pair.modified)
