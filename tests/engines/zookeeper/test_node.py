@@ -10,6 +10,7 @@ import fencepost
 from fencepost import Refused
 from fencepost.core.claim import Ask, Request
 from fencepost.core.holder import Holder
+from fencepost.engines.zookeeper import jute
 from fencepost.engines.zookeeper._async import sight as async_sight
 from fencepost.engines.zookeeper._sync import sight
 from fencepost.engines.zookeeper.contender import Recipe
@@ -109,6 +110,21 @@ def test_a_lease_is_kept_by_one_request_however_many_locks_it_has(where: str, fo
         before = session.statistics().renewals
         until(lambda: session.statistics().renewals >= before + 3)
         assert all(grant.held for grant in grants)
+
+
+def test_a_node_of_our_session_that_nobody_here_knows_of_is_swept_away(
+    observer: Observer, where: str, folder: str
+) -> None:
+    with fencepost.connect(f"{where}/{folder}", ttl=1.5) as session:
+        grant = session.lock("a").acquire()
+        keeper = session.keeper()
+        member = session.engine._members[keeper.holder.id]  # type: ignore[attr-defined]
+        stem = Recipe("kazoo").stem(Request(keeper.holder, 999, (Ask("a"),)))
+        node = f"/{folder}/a/{stem}".encode()
+        member.link.call([jute.create(jute.CREATE2, node, b"", jute.OPEN_TO_ALL, jute.EPHEMERAL_SEQUENCE)])
+        assert len(observer.nodes(f"/{folder}/a")) == 2
+        until(lambda: len(observer.nodes(f"/{folder}/a")) == 1)
+        assert observer.tokens(f"/{folder}/a") == [grant.token]
 
 
 def test_a_lock_changed_by_hand_is_noticed(observer: Observer, where: str, folder: str) -> None:
