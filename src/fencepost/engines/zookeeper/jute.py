@@ -148,6 +148,8 @@ def header(data: bytes, at: int = 0) -> tuple[int, int, int]:
 
 
 def connected(data: bytes) -> Session:
+    if len(data) < _connected.size + 4:
+        raise ValueError("what came is no answer of a ZooKeeper server")
     _, timeout, session_id = _connected.unpack_from(data)
     password, _ = _buffer(data, _connected.size)
     return Session(max(0, timeout), session_id, password)

@@ -1,0 +1,170 @@
+"""Connections under many hands: threads, tasks, forks, and servers that talk nonsense."""
+
+import asyncio
+import os
+import socket
+import threading
+import time
+import uuid
+
+import pytest
+
+import fencepost
+from fencepost import Unavailable
+from fencepost.engines.zookeeper import jute
+from fencepost.engines.zookeeper.frame import Intake
+from fencepost.engines.zookeeper.jute import Reply
+from fencepost.testing.zookeeper import ZookeeperServer, shared_server, until
+
+
+@pytest.fixture
+def where() -> str:
+    return f"zookeeper://127.0.0.1:{shared_server().port}/{uuid.uuid4().hex}"
+
+
+def test_threads_share_one_connection_and_get_their_own_answers(where: str) -> None:
+    with fencepost.connect(where, ttl=9) as session:
+        inside = [0] * 4
+        most = [0] * 4
+        failures: list[BaseException] = []
+
+        def work(number: int) -> None:
+            try:
+                for turn in range(15):
+                    which = (number + turn) % 4
+                    with session.lock(f"lock {which}", timeout=30) as grant:
+                        inside[which] += 1
+                        most[which] = max(most[which], inside[which])
+                        holders = session.look(f"lock {which}").holders
+                        assert [each.claim.token for each in holders] == [grant.token]
+                        inside[which] -= 1
+            except BaseException as error:
+                failures.append(error)
+
+        threads = [threading.Thread(target=work, args=[number]) for number in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(90)
+        assert not failures
+        assert most == [1] * 4
+        assert session.statistics().granted == 120
+
+
+async def test_nothing_blocks_the_event_loop_while_a_server_is_silent(server: ZookeeperServer) -> None:
+    async with fencepost.connect_async(f"zookeeper://127.0.0.1:{server.port}/loop", ttl=6) as session:
+        await (await session.lock("a").acquire()).release()
+        server.pause()
+        try:
+            asking = asyncio.ensure_future(session.lock("a").acquire(timeout=1))
+            turns = 0
+            while not asking.done():
+                await asyncio.sleep(0.01)
+                turns += 1
+            # A blocked loop would have turned a few times, between one time-out and the next.
+            assert turns > 20
+            with pytest.raises(fencepost.FencepostError):
+                await asking
+        finally:
+            server.resume()
+
+
+async def test_tasks_share_one_connection(where: str) -> None:
+    async with fencepost.connect_async(where, ttl=9) as session:
+
+        async def work(number: int) -> int:
+            async with session.lock(f"lock {number % 5}", timeout=30) as grant:
+                return grant.token
+
+        tokens = await asyncio.gather(*(work(number) for number in range(100)))
+        assert len(set(tokens)) == 100
+
+
+def test_a_forked_child_closes_its_copy_and_the_parent_goes_on(where: str) -> None:
+    with fencepost.connect(where, ttl=9) as session:
+        grant = session.lock("a").acquire()
+        sockets = _sockets()
+        child = os.fork()
+        if child == 0:
+            os._exit(0 if not _sockets() & sockets else 1)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+        assert [each.claim.token for each in session.look("a").holders] == [grant.token]
+        grant.release()
+
+
+def _sockets() -> set[str]:
+    """The sockets that are open here and connected to the server, by their inode."""
+    port = f"{shared_server().port:04X}"
+    with open("/proc/self/net/tcp") as table:
+        connected = {line.split()[9] for line in table if line.split()[2].endswith(f":{port}")}
+    found = set()
+    for descriptor in os.listdir("/proc/self/fd"):
+        try:
+            target = os.readlink(f"/proc/self/fd/{descriptor}")
+        except OSError:
+            continue
+        if target.startswith("socket:[") and target[8:-1] in connected:
+            found.add(target)
+    return found
+
+
+@pytest.mark.parametrize("said", [b"HTTP/1.1 400 Bad Request\r\n\r\n", b"\0\0\0\x02ab", b""])
+def test_something_that_is_no_zookeeper_is_unavailable(said: bytes) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def serve() -> None:
+            peer, _ = listener.accept()
+            peer.recv(1000)
+            peer.sendall(said)
+            peer.close()
+
+        serving = threading.Thread(target=serve)
+        serving.start()
+        session = fencepost.connect(f"zookeeper://127.0.0.1:{listener.getsockname()[1]}/x", ttl=3)
+        with pytest.raises(Unavailable, match="can not be reached"):
+            session.lock("a").acquire(timeout=0)
+        session.close()
+        serving.join()
+
+
+def test_a_server_that_is_not_there_is_unavailable_at_once() -> None:
+    session = fencepost.connect("zookeeper://127.0.0.1:1/x", ttl=60)
+    started_at = time.monotonic()
+    with pytest.raises(Unavailable, match="Connection refused"):
+        session.lock("a").acquire(timeout=0)
+    assert time.monotonic() - started_at < 4
+    session.close()
+
+
+def test_a_look_after_a_long_silence_finds_a_session(server: ZookeeperServer) -> None:
+    """The session that is only looked through is renewed by nobody, and ends when it is not used."""
+    session = fencepost.connect(f"zookeeper://127.0.0.1:{server.port}/look", ttl=0.6)
+    assert session.look("a").holders == ()
+    until(lambda: "sessionId: 0x0" in server.ask("dump") and server.ask("cons").count("sid=") == 0)
+    assert session.look("a").holders == ()
+    session.close()
+
+
+class Kept(list[Reply]):
+    def add(self, reply: Reply) -> None:
+        self.append(reply)
+
+
+def test_frames_may_come_in_any_pieces() -> None:
+    replies, events = Kept(), []
+    reply = jute.frame(1, bytes(12) + b"payload")
+    event = jute.frame(-1, bytes(12) + b"\0\0\0\2" + b"\0\0\0\3" + jute.buffer(b"/a"))
+    body = reply + event
+    for size in (1, 3, 7, 100):
+        intake = Intake(lambda path, gone: events.append((path, gone)))
+        intake.pending.append((1, replies))
+        for start in range(0, len(body), size):
+            intake.feed(body[start : start + size])
+    assert replies == [Reply(0, b"payload")] * 4
+    assert events == [(b"/a", True)] * 4
+
+
+def test_an_answer_that_nobody_asked_for_ends_the_connection() -> None:
+    intake = Intake(lambda path, gone: None)
+    with pytest.raises(ValueError, match="nobody asked"):
+        intake.feed(jute.frame(7, b"\0" * 12))
