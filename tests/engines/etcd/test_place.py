@@ -302,6 +302,8 @@ async def test_each_etcd_that_is_here_locks_waits_and_hands_over(kind: str, flav
                     held.release()
                     waiter.join(10)
                     assert taken[0] > held.token
+                    with second.lock("b/c"):
+                        assert list(first.names()) == ["a", "b/c"]
                     assert [claim.token for claim in first.evict("a")] == taken
             else:
                 async with fencepost.connect_async(url, ttl=5, holder="second") as asecond:
