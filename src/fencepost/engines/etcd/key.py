@@ -45,6 +45,11 @@ def names_lease(suffix: bytes, lease: int) -> bool:
     return match is not None and int(match[1], 16) == lease
 
 
+def is_likely(key: bytes) -> bool:
+    """Whether a key looks like a contender's, whatever its lease."""
+    return SUFFIX.fullmatch(key.rpartition(b"/")[2]) is not None
+
+
 def name_of(pair: KeyValue, prefix: str) -> str | None:
     """The name that this key is a contender for, if it is one."""
     head, _, suffix = pair.key.rpartition(b"/")

@@ -35,6 +35,7 @@ from fencepost.engines.etcd.watchtower import Watchtower
 from fencepost.errors import Unavailable
 
 PAGE = 5_000
+BATCH = 100
 MOST_PLACES = 10_000
 MOST_EVICTIONS = 100
 # An eviction is on record for a week: on a lease of its own, which also tells how old it is.
@@ -260,7 +261,13 @@ class EtcdEngine:
         found: set[str] = set()
         while True:
             page = self._client.read(ask.select(start, end, keys_only=True, limit=PAGE))
-            found.update(name for pair in page.pairs if (name := key.name_of(pair, self._prefix)) is not None)
+            likely = [pair for pair in page.pairs if key.is_likely(pair.key)]
+            # From version 3.7 on etcd does not say the lease along with the keys alone.
+            unsure = [pair.key for pair in likely if not pair.lease]
+            for batch in (unsure[place : place + BATCH] for place in range(0, len(unsure), BATCH)):
+                outcome = self._commit(ask.transaction([], [ask.read(ask.select(each)) for each in batch]))
+                likely += [pair for part in outcome.parts for pair in part.pairs]
+            found.update(name for pair in likely if (name := key.name_of(pair, self._prefix)) is not None)
             if not page.more:
                 return sorted(name for name in found if name.startswith(prefix))
             start = page.pairs[-1].key + b"\0"

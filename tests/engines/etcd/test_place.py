@@ -1,0 +1,313 @@
+"""Addresses, users, certificates, names and neighbours."""
+
+import asyncio
+import subprocess
+import tempfile
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import fencepost
+from fencepost import Refused, Unavailable
+from fencepost.drivers.etcd import request
+from fencepost.testing.etcd import (
+    client,
+    empty,
+    etcd_server,
+    etcdctl,
+    port_of,
+    serves,
+    shared_server,
+    until,
+)
+from fencepost.testing.port import free_port
+from fencepost.testing.server import ServerProcess
+
+from .conftest import KINDS
+
+ROOT = ("--user", "root:secret")
+
+
+@pytest.fixture
+def url() -> str:
+    port = shared_server()
+    empty(port)
+    return f"etcd://127.0.0.1:{port}"
+
+
+def run_etcdctl(port: int, *words: str) -> str:
+    talk = etcdctl("--endpoints", f"http://127.0.0.1:{port}", *words)
+    said, _ = talk.communicate(timeout=20)
+    assert talk.returncode == 0, said
+    return said
+
+
+# Names and keys
+
+
+def test_a_lock_has_the_key_that_gos_mutex_would_have(url: str) -> None:
+    with fencepost.connect(url, ttl=5) as session, session.lock("orders/42") as grant:
+        speaker = client(url=url)
+        (pair,) = speaker.read(request.select(b"orders/42/", b"orders/420")).pairs
+        speaker.close()
+        assert pair.key == b"orders/42/%x" % pair.lease
+        assert pair.created == grant.token
+
+
+def test_a_name_and_longer_names_that_start_with_it_are_different_locks(url: str) -> None:
+    with fencepost.connect(url, ttl=5) as first, fencepost.connect(url, ttl=5) as second, first.lock("orders/42"):
+        outer = second.lock("orders").acquire(timeout=2)
+        assert second.lock("orders/42").try_acquire() is None
+        assert first.lock("orders").try_acquire() is None
+        inner = second.lock("orders/42/lines").try_acquire()
+        assert inner is not None
+        assert list(first.names("orders")) == ["orders", "orders/42", "orders/42/lines"]
+        waiting: list[fencepost.Grant] = []
+        waiter = threading.Thread(target=lambda: waiting.append(first.lock("orders").acquire(timeout=10)))
+        waiter.start()
+        until(lambda: second.look("orders").waiters)
+        inner.release()
+        assert waiting == []
+        outer.release()
+        waiter.join(5)
+        assert waiting[0].token > outer.token
+
+
+def test_keys_that_are_no_locks_are_in_nobodys_way(url: str) -> None:
+    port = int(url.rpartition(":")[2])
+    run_etcdctl(port, "put", "config/limit", "5")
+    run_etcdctl(port, "put", "config/abc", "6")
+    with fencepost.connect(url, ttl=5) as session:
+        assert session.lock("config").try_acquire() is not None
+        with session.lock("config/limit"):
+            assert list(session.names()) == ["config", "config/limit"]
+
+
+def test_the_prefix_keeps_locks_apart(url: str) -> None:
+    with (
+        fencepost.connect(f"{url}?prefix=blue/", ttl=5) as blue,
+        fencepost.connect(f"{url}?prefix=green/", ttl=5) as green,
+    ):
+        blue.lock("a").acquire()
+        with green.lock("a"):
+            assert list(blue.names()) == ["a"]
+            blue.evict("a")
+            assert [each.evicted for each in blue.look("a").evictions] == [blue.label]
+            assert green.look("a").evictions == ()
+            assert green.look("a").holders
+
+
+def test_a_lock_taken_again_and_again_uses_one_key(url: str) -> None:
+    """etcd walks over every key that ever was: a key of its own for each grant would make each slower than the last."""
+    with fencepost.connect(url, ttl=20) as session:
+        keys = set()
+        for _ in range(50):
+            with session.lock("a"):
+                speaker = client(url=url)
+                keys.update(pair.key for pair in speaker.read(request.select(b"a/", b"a0")).pairs)
+                speaker.close()
+        assert len(keys) == 1
+
+
+# Neighbours
+
+
+def test_etcdctl_and_we_stand_in_one_queue(url: str) -> None:
+    port = int(url.rpartition(":")[2])
+    with fencepost.connect(url, ttl=20, holder="we") as session:
+        held = session.lock("a").acquire()
+        theirs = etcdctl("--endpoints", f"http://127.0.0.1:{port}", "lock", "a", "echo", "theirs")
+        until(lambda: len(session.look("a").waiters) == 1)
+        taken: list[fencepost.Grant] = []
+        behind = threading.Thread(target=lambda: taken.append(session.lock("a").acquire(timeout=20)))
+        behind.start()
+        until(lambda: len(session.look("a").waiters) == 2)
+        assert [each.claim.holder.label[:10] for each in session.look("a").waiters] == ["etcd lease", "we"]
+        held.release()
+        said, _ = theirs.communicate(timeout=20)
+        assert said.strip() == "theirs"
+        behind.join(10)
+        assert taken[0].token > held.token
+
+
+def test_a_reader_waits_for_a_neighbour_and_a_neighbour_for_readers(url: str) -> None:
+    port = int(url.rpartition(":")[2])
+    with fencepost.connect(url, ttl=20) as session:
+        readers = [session.rwlock("a").read().acquire(timeout=0) for _ in range(2)]
+        theirs = etcdctl("--endpoints", f"http://127.0.0.1:{port}", "lock", "a", "echo", "theirs")
+        until(lambda: len(session.look("a").waiters) == 1)
+        assert session.rwlock("a").read().try_acquire() is None
+        readers[0].release()
+        assert theirs.poll() is None
+        readers[1].release()
+        said, _ = theirs.communicate(timeout=20)
+        assert said.strip() == "theirs"
+
+
+# Addresses
+
+
+def test_addresses_that_can_not_be_meant_are_refused_at_once() -> None:
+    for url, words in {
+        "etcd://user@127.0.0.1": "both a user and a password",
+        "etcd://127.0.0.1?ca=/x": "unknown option 'ca'",
+        "etcd://127.0.0.1?unknown=1": "unknown option 'unknown'",
+        "etcds://127.0.0.1?ca=/missing": "can not be read",
+    }.items():
+        with pytest.raises(ValueError, match=words):
+            fencepost.connect(url)
+    with pytest.raises(ValueError, match="use 1 s or more"):
+        fencepost.connect("etcd://127.0.0.1", ttl=0.5)
+
+
+@pytest.mark.parametrize("flavour", ["sync", "async"])
+async def test_members_that_are_down_are_passed_over(url: str, flavour: str) -> None:
+    down = f"127.0.0.1:{free_port()}"
+    address = f"etcd://{down},{url.removeprefix('etcd://')},{down}"
+    if flavour == "sync":
+        with fencepost.connect(address, ttl=3) as session, session.lock("a") as grant:
+            assert grant.held
+    else:
+        async with fencepost.connect_async(address, ttl=3) as asession, asession.lock("a") as agrant:
+            assert agrant.held
+
+
+@pytest.mark.parametrize("flavour", ["sync", "async"])
+async def test_a_server_that_is_no_etcd_is_unavailable(flavour: str) -> None:
+    from fencepost.testing.redis import shared_server as redis
+
+    address = f"etcd://127.0.0.1:{redis()}"
+    if flavour == "sync":
+        with pytest.raises(Unavailable), fencepost.connect(address, ttl=2) as session:
+            session.lock("a").acquire(timeout=0)
+    else:
+        with pytest.raises(Unavailable):
+            async with fencepost.connect_async(address, ttl=2) as asession:
+                await asession.lock("a").acquire(timeout=0)
+
+
+# Users and certificates
+
+
+@pytest.fixture
+def guarded() -> Iterator[ServerProcess]:
+    """A server with users: root, and one that may use the locks under `app/`."""
+    with etcd_server() as server:
+        port = port_of(server)
+        run_etcdctl(port, "user", "add", "root:secret")
+        run_etcdctl(port, "user", "grant-role", "root", "root")
+        run_etcdctl(port, "role", "add", "locker")
+        run_etcdctl(port, "role", "grant-permission", "locker", "readwrite", "app/", "--prefix=true")
+        run_etcdctl(port, "user", "add", "user:p%40ss")
+        run_etcdctl(port, "user", "grant-role", "user", "locker")
+        run_etcdctl(port, "auth", "enable")
+        yield server
+
+
+@pytest.mark.parametrize("flavour", ["sync", "async"])
+async def test_a_user_with_rights_to_a_prefix_can_lock_below_it(guarded: ServerProcess, flavour: str) -> None:
+    port = port_of(guarded)
+    url = f"etcd://user:p%2540ss@127.0.0.1:{port}?prefix=app/"
+    if flavour == "sync":
+        with fencepost.connect(url, ttl=5) as first, fencepost.connect(url, ttl=5) as second:
+            held = first.lock("a").acquire()
+            taken: list[fencepost.Grant] = []
+            waiter = threading.Thread(target=lambda: taken.append(second.lock("a").acquire(timeout=10)))
+            waiter.start()
+            until(lambda: first.look("a").waiters)
+            held.release()
+            waiter.join(10)
+            assert taken[0].token > held.token
+            assert list(first.names()) == ["a"]
+            first.evict("a")
+    else:
+        async with fencepost.connect_async(url, ttl=5) as asession, asession.lock("a") as grant:
+            assert grant.held
+            assert await asession.lock("a").try_acquire() is None
+
+
+def test_whoever_is_not_let_in_is_told_what_to_change(guarded: ServerProcess) -> None:
+    port = port_of(guarded)
+    for url, words in {
+        f"etcd://127.0.0.1:{port}": "give a user and password",
+        f"etcd://user:wrong@127.0.0.1:{port}": "check the user and password",
+        f"etcd://user:p%2540ss@127.0.0.1:{port}?prefix=other/": "permission denied",
+    }.items():
+        with pytest.raises(Refused, match=words), fencepost.connect(url, ttl=5) as session:
+            session.lock("a").acquire(timeout=0)
+
+
+def test_a_token_that_is_not_valid_any_more_is_replaced(guarded: ServerProcess) -> None:
+    """As when the rights change, or the server forgets its tokens."""
+    port = port_of(guarded)
+    with fencepost.connect(f"etcd://user:p%2540ss@127.0.0.1:{port}?prefix=app/", ttl=10) as session:
+        session.lock("a").acquire().release()
+        run_etcdctl(port, *ROOT, "role", "grant-permission", "locker", "read", "elsewhere")
+        session.lock("a").acquire().release()
+        session.engine._client.link.endpoints.token = "invalid"
+        session.engine._client.link.clear()
+        session.lock("a").acquire().release()
+
+
+def test_a_server_that_asks_for_our_certificate_is_shown_it() -> None:
+    folder = Path(tempfile.mkdtemp(prefix="fencepost-tls-"))
+    authority, certificate, key = folder / "ca.crt", folder / "both.crt", folder / "both.key"
+    _make_certificates(folder)
+    options = ("--cert-file", str(certificate), "--key-file", str(key))
+    port = free_port()
+    url = f"etcds://127.0.0.1:{port}?ca={authority}&cert={certificate}&key={key}"
+    options += ("--client-cert-auth", "--trusted-ca-file", str(authority))
+    server = etcd_server(*options, port=port)
+    server._ready = lambda _: serves(url)
+    with server:
+        with fencepost.connect(url, ttl=5) as session, session.lock("a") as grant:
+            assert grant.held
+        for wary in (f"etcds://127.0.0.1:{port}?ca={authority}", f"etcds://127.0.0.1:{port}"):
+            with pytest.raises(Unavailable, match="certificate"), fencepost.connect(wary, ttl=5):
+                pass
+
+
+def _make_certificates(folder: Path) -> None:
+    """An authority, and a certificate that it has signed for 127.0.0.1, for both sides."""
+
+    def openssl(*words: str) -> None:
+        subprocess.run(["openssl", *words], cwd=folder, check=True, capture_output=True)
+
+    curve = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2")
+    openssl("req", "-x509", *curve, "-subj", "/CN=authority", "-keyout", "ca.key", "-out", "ca.crt")
+    (folder / "names").write_text("subjectAltName=IP:127.0.0.1\nextendedKeyUsage=serverAuth,clientAuth\n")
+    openssl("req", *curve[:-2], "-subj", "/CN=both", "-keyout", "both.key", "-out", "both.csr")
+    signed = ("-CA", "ca.crt", "-CAkey", "ca.key", "-CAcreateserial", "-days", "2", "-extfile", "names")
+    openssl("x509", "-req", "-in", "both.csr", *signed, "-out", "both.crt")
+
+
+# Versions
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("flavour", ["sync", "async"])
+async def test_each_etcd_that_is_here_locks_waits_and_hands_over(kind: str, flavour: str) -> None:
+    with etcd_server(binary=KINDS[kind]()) as server:
+        url = f"etcd://127.0.0.1:{port_of(server)}"
+        with fencepost.connect(url, ttl=5, holder="first") as first:
+            held = first.lock("a").acquire()
+            if flavour == "sync":
+                with fencepost.connect(url, ttl=5, holder="second") as second:
+                    taken: list[int] = []
+                    waiter = threading.Thread(target=lambda: taken.append(second.lock("a").acquire(timeout=10).token))
+                    waiter.start()
+                    until(lambda: first.look("a").waiters)
+                    held.release()
+                    waiter.join(10)
+                    assert taken[0] > held.token
+                    with second.lock("b/c"):
+                        assert list(first.names()) == ["a", "b/c"]
+                    assert [claim.token for claim in first.evict("a")] == taken
+            else:
+                async with fencepost.connect_async(url, ttl=5, holder="second") as asecond:
+                    task = asyncio.create_task(asecond.lock("a").acquire(timeout=10))
+                    await asyncio.to_thread(until, lambda: first.look("a").waiters)
+                    held.release()
+                    assert (await task).token > held.token

@@ -1,0 +1,111 @@
+"""Who holds, decided from the queues alone."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fencepost.core.claim import Ask, Mode, Request
+from fencepost.core.holder import Holder
+from fencepost.drivers.etcd.answer import Change, KeyValue
+from fencepost.engines.etcd.key import Place, name_of
+from fencepost.engines.etcd.queue import granted, unknown
+from fencepost.engines.etcd.record import Contender, contender_of, value_of
+from fencepost.engines.etcd.view import View
+from fencepost.testing.model import Model
+
+NAMES = ("a", "b", "c")
+
+
+def asks() -> st.SearchStrategy[tuple[Ask, ...]]:
+    one = st.builds(
+        lambda mode, limit, weight: (mode, min(limit, weight), limit),
+        st.sampled_from(Mode),
+        st.integers(1, 3),
+        st.integers(1, 3),
+    )
+    names = st.lists(st.sampled_from(NAMES), min_size=1, max_size=3, unique=True)
+    return st.builds(
+        lambda names, one: tuple(Ask(name, *(one if one[0] is Mode.COUNTED else (one[0],))) for name in names),
+        names,
+        one,
+    )
+
+
+def queues_of(model: Model) -> dict[str, list[Contender]]:
+    """The keys that would stand in etcd for this line."""
+    found: dict[str, list[Contender]] = {name: [] for name in NAMES}
+    for entry in model.line:
+        holder, serial, wanted = entry.request
+        names = tuple(ask.name for ask in wanted)
+        for name, ask in entry.asks.items():
+            found[name].append(Contender(b"", serial, 1, holder, serial, ask, names))
+    return found
+
+
+@given(
+    st.lists(st.one_of(asks(), st.integers(0, 9), st.tuples(st.integers(0, 9), st.sampled_from(NAMES))), max_size=25)
+)
+def test_whoever_the_model_grants_to_is_granted_and_nobody_else(life: list[object]) -> None:
+    """Requests come, leave, and give back a part of what they hold; nobody writes down who was granted what."""
+    model = Model()
+    model.open(Holder("h", "h"), 60)
+    serial = 0
+    for event in life:
+        if isinstance(event, int):
+            if model.line:
+                model.withdraw(model.line[event % len(model.line)].request)
+        elif isinstance(event[0], int):  # type: ignore[index]
+            if model.line:
+                model.release(model.line[event[0] % len(model.line)].request, event[1])  # type: ignore[index]
+        else:
+            serial += 1
+            model.claim(Request(Holder("h", "h"), serial, event), wait=True)  # type: ignore[arg-type]
+        queues = queues_of(model)
+        assert granted(queues) == {entry.key for entry in model.line if entry.granted}
+
+
+def test_queues_that_decide_and_are_not_known_are_named() -> None:
+    holder = Holder("h", "h")
+    both = Contender(b"", 1, 1, holder, 1, Ask("a"), ("a", "b"))
+    assert unknown({"a": [both]}) == {"b"}
+    assert unknown({"a": [both], "b": []}) == set()
+
+
+def test_a_contender_comes_back_as_it_was_written() -> None:
+    holder = Holder("h", "label ключ")
+    request = Request(holder, 7, (Ask("a", Mode.COUNTED, 2, 3, 'note "quoted"'), Ask("b")))
+    for ask in request.asks:
+        found = contender_of(KeyValue(b"a/1", 5, 5, value_of(request, ask, b"0000000007"), 1), ask.name)
+        assert found == Contender(b"a/1", 5, 1, holder, 7, ask, ("a", "b"))
+
+
+def test_a_value_that_is_not_ours_is_somebody_exclusive() -> None:
+    for value in (b"", b"text", b"{", b'{"mode": "odd"}', b"{}"):
+        found = contender_of(KeyValue(b"a/ff", 5, 5, value, 255), "a")
+        assert (found.holder.label, found.ask) == ("etcd lease ff", Ask("a"))
+
+
+def test_a_key_is_a_contender_only_if_it_names_its_own_lease() -> None:
+    place = Place("", "a")
+    for key, lease, is_one in (
+        (b"a/ff", 255, True),
+        (b"a/ff.3", 255, True),
+        (b"a/ff", 254, False),
+        (b"a/b/ff", 255, False),
+        (b"a/config", 0, False),
+        (b"a/ff.x", 255, False),
+    ):
+        assert place.is_contender(KeyValue(key, 1, 1, b"", lease)) is is_one
+    assert name_of(KeyValue(b"p/a/b/ff", 1, 1, b"", 255), "p/") == "a/b"
+    assert name_of(KeyValue(b"\0fencepost/withdrawn/ff.1", 1, 1, b"", 255), "") is None
+
+
+def test_a_view_takes_in_each_change_once_and_in_order() -> None:
+    view = View(Place("", "a"), 1)
+    first, second = (KeyValue(b"a/%x" % lease, lease, lease, b"", lease) for lease in (10, 11))
+    view.reset([contender_of(first, "a")], 10)
+    # Told again of what was read already, and of what came after.
+    assert not view.apply([Change(10, first.key, first), Change(11, second.key, second)])
+    assert [each.lease for each in view.queue] == [10, 11]
+    assert view.apply([Change(12, first.key, None)])
+    view.reset([contender_of(first, "a"), contender_of(second, "a")], 11)
+    assert [each.lease for each in view.queue] == [11]
