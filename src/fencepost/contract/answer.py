@@ -1,5 +1,6 @@
 """What an engine answers. A returned answer is definite; an exception means that the outcome is unknown."""
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from fencepost.core.claim import Claim, Request
@@ -18,7 +19,7 @@ class Queued(NamedTuple):
     """
 
     request: Request
-    ahead: tuple[Claim, ...]
+    ahead: Sequence[Claim]
     place: Any = None
 
 

@@ -54,7 +54,9 @@ class AsyncLock:
         seconds = self._timeout if isinstance(timeout, _Default) else check_timeout(timeout)
         taken: list[AsyncGrant] = []
         try:
-            await self._take(seconds, taken)
+            denial = await self._take(seconds, taken)
+            if denial is not None:
+                raise self._timed_out(denial)
             return taken[0]
         except BaseException:
             await runtime.shielded(_give_back(taken))
@@ -64,7 +66,7 @@ class AsyncLock:
         """The grant if it is free now, else None."""
         taken: list[AsyncGrant] = []
         try:
-            denial = await self._try_to_take(0.0, taken)
+            denial = await self._take(0.0, taken)
             return taken[0] if denial is None else None
         except BaseException:
             await runtime.shielded(_give_back(taken))
@@ -73,7 +75,9 @@ class AsyncLock:
     async def __aenter__(self) -> AsyncGrant:
         taken: list[AsyncGrant] = []
         try:
-            await self._take(self._timeout, taken)
+            denial = await self._take(self._timeout, taken)
+            if denial is not None:
+                raise self._timed_out(denial)
             block = _AsyncBlock(taken[0])
             self._blocks.setdefault(runtime.current_flow(), []).append(block)
             block.arm()
@@ -95,12 +99,10 @@ class AsyncLock:
         finally:
             self._leave([block.grant])
 
-    async def _take(self, timeout: float | None, taken: list[AsyncGrant]) -> None:
-        denial = await self._try_to_take(timeout, taken)
-        if denial is not None:
-            raise AcquireTimeout(refusal(self._asks, denial.waited, denial.ahead))
+    def _timed_out(self, denial: Denial) -> AcquireTimeout:
+        return AcquireTimeout(refusal(self._asks, denial.waited, denial.ahead))
 
-    async def _try_to_take(self, timeout: float | None, taken: list[AsyncGrant]) -> Denial | None:
+    async def _take(self, timeout: float | None, taken: list[AsyncGrant]) -> Denial | None:
         if not self._reentrant:
             return await obtain(self._presence, self._asks, timeout, taken)
         flow = runtime.current_flow()

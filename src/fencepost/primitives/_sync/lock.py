@@ -54,7 +54,9 @@ class Lock:
         seconds = self._timeout if isinstance(timeout, _Default) else check_timeout(timeout)
         taken: list[Grant] = []
         try:
-            self._take(seconds, taken)
+            denial = self._take(seconds, taken)
+            if denial is not None:
+                raise self._timed_out(denial)
             return taken[0]
         except BaseException:
             runtime.shielded(_give_back(taken))
@@ -64,7 +66,7 @@ class Lock:
         """The grant if it is free now, else None."""
         taken: list[Grant] = []
         try:
-            denial = self._try_to_take(0.0, taken)
+            denial = self._take(0.0, taken)
             return taken[0] if denial is None else None
         except BaseException:
             runtime.shielded(_give_back(taken))
@@ -73,7 +75,9 @@ class Lock:
     def __enter__(self) -> Grant:
         taken: list[Grant] = []
         try:
-            self._take(self._timeout, taken)
+            denial = self._take(self._timeout, taken)
+            if denial is not None:
+                raise self._timed_out(denial)
             block = _Block(taken[0])
             self._blocks.setdefault(runtime.current_flow(), []).append(block)
             block.arm()
@@ -95,12 +99,10 @@ class Lock:
         finally:
             self._leave([block.grant])
 
-    def _take(self, timeout: float | None, taken: list[Grant]) -> None:
-        denial = self._try_to_take(timeout, taken)
-        if denial is not None:
-            raise AcquireTimeout(refusal(self._asks, denial.waited, denial.ahead))
+    def _timed_out(self, denial: Denial) -> AcquireTimeout:
+        return AcquireTimeout(refusal(self._asks, denial.waited, denial.ahead))
 
-    def _try_to_take(self, timeout: float | None, taken: list[Grant]) -> Denial | None:
+    def _take(self, timeout: float | None, taken: list[Grant]) -> Denial | None:
         if not self._reentrant:
             return obtain(self._presence, self._asks, timeout, taken)
         flow = runtime.current_flow()

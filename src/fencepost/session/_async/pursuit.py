@@ -2,6 +2,7 @@
 """From asks to grants: claim, wait, and on every way out leave nothing behind."""
 
 import math
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from fencepost._runtime import aio as runtime
@@ -21,7 +22,7 @@ MOST_SHORT_LEASES = 4
 class Denial(NamedTuple):
     """Not granted: `ahead` was in the way for all of `waited` seconds. Nothing is held and nobody queued."""
 
-    ahead: tuple[Claim, ...]
+    ahead: Sequence[Claim]
     waited: float
 
 
@@ -50,7 +51,10 @@ async def obtain(
                 grants = keeper.adopt(request, answer.tokens, granted_at)
                 if keeper.proven_at(granted_at):
                     taken.extend(grants)
-                    _welcome(presence, grants, granted_at - started_at, queued=queued)
+                    waited = granted_at - started_at
+                    presence.tally.grant(waited if queued else None)
+                    if event.Granted in presence.announce.wanted:
+                        _announce(presence, grants, waited)
                     return None
             elif isinstance(answer, Busy):
                 return Denial(answer.ahead, now() - started_at)
@@ -136,7 +140,7 @@ def _not_confirmed(request: Request, error: EngineError) -> str:
     )
 
 
-async def _ahead(presence: AsyncPresence, queued: Queued) -> tuple[Claim, ...]:
+async def _ahead(presence: AsyncPresence, queued: Queued) -> Sequence[Claim]:
     """Who is in the way: the holders, rather than whoever stands before us in the queue."""
     if any(claim.token is not None for claim in queued.ahead):
         return queued.ahead
@@ -147,10 +151,6 @@ async def _ahead(presence: AsyncPresence, queued: Queued) -> tuple[Claim, ...]:
     return tuple(standing.claim for standing in snapshot.holders) or queued.ahead
 
 
-def _welcome(presence: AsyncPresence, grants: tuple[AsyncGrant, ...], waited: float, *, queued: bool) -> None:
-    presence.tally.grant(waited if queued else None)
-    if event.Granted in presence.announce.wanted:
-        for grant in grants:
-            presence.announce(
-                event.Granted(holder=grant.holder.label, name=grant.name, token=grant.token, waited=waited)
-            )
+def _announce(presence: AsyncPresence, grants: tuple[AsyncGrant, ...], waited: float) -> None:
+    for grant in grants:
+        presence.announce(event.Granted(holder=grant.holder.label, name=grant.name, token=grant.token, waited=waited))

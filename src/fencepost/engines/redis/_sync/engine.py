@@ -157,11 +157,10 @@ class RedisEngine:
 
     def _refuse(self, lease: Lease, entry: Entry, reply: Reply, wait: bool) -> Queued | Busy:
         names = {place.lock: ask.name for ask, place in zip(entry.request.asks, entry.places, strict=True)}
-        texts = zip(reply[3::3], reply[5::3], strict=True)
-        ahead = tuple(record.claim_of(names[lock], lock, text) for lock, text in texts)
+        ahead = record.Ahead(names, reply)
         if not wait:
             lease.entries.pop(entry.request.serial, None)
-            return Busy(ahead)
+            return Busy(ahead[:])
         # The end of a lease is pushed by nobody, nor is a stranger's release: whoever is first looks for it.
         again = reply[1] / 1000 + random.uniform(0.001, 0.005) if reply[1] >= 0 else lease.ttl / 1000
         if reply[2]:
@@ -205,13 +204,13 @@ class RedisEngine:
         )
 
     def release(self, claim: Claim) -> bool:
-        holder, serial, ask, token = claim
+        (holder, _), serial, ask, token = claim
         name = ask.name
-        lease = self._leases.get(holder.id)
-        if lease is not None and serial in lease.entries:
+        lease = self._leases.get(holder)
+        if lease is not None:
             lease.drop(serial, name)
         place = self._places.get(name) or self._place(name)
-        own = b"fp:%b:%d:%d:" % (holder.id.encode(), serial, token or 0)
+        own = b"fp:%b:%d:%d:" % (holder.encode(), serial, token or 0)
         command = b"%b%b%b$%d\r\n%b\r\n" % (RELEASE_HEAD, place.pair, place.shard.index_bulk, len(own), own)
         reply: int = self._server.run(RELEASE, command, place.slot)
         return reply == 1
@@ -270,7 +269,7 @@ class RedisEngine:
         lease = self._leases.get(holder)
         entry = None if lease is None else lease.entries.get(int(serial))
         if entry is not None and entry.waiter is not None:
-            entry.waiter.stir(tokens=tuple(int(token) for token in tokens.split(",") if token))
+            entry.waiter.stir(tokens=tuple(map(int, tokens.split(","))) if tokens else ())
 
     def _run_on_replicas(self, script: Script, command: bytes, entry: Entry) -> Reply:
         """A grant counts only once enough replicas have it; else it is undone."""
