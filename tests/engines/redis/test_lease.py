@@ -4,6 +4,7 @@ from fencepost.core.claim import Ask, Request
 from fencepost.core.holder import Holder
 from fencepost.engines.redis.key import SINGLE, Place
 from fencepost.engines.redis.lease import Entry, Lease, Subject
+from fencepost.engines.redis.waiter import Waiter
 
 HOLDER = Holder("0" * 24, "first")
 
@@ -40,4 +41,20 @@ def test_what_was_said_of_a_place_is_not_said_of_its_grant() -> None:
     lease, entry = noted()
     assert subject(lease).said.split(b"\r\n")[1].startswith(b"=")
     entry.tokens, entry.packed = {"a": 7}, None
+    assert subject(lease).token == 7
+
+
+def test_whoever_waits_looks_again_when_its_place_has_become_something_else() -> None:
+    lease, entry = noted()
+    entry.waiter = Waiter()
+    lease.miss(subject(lease))
+    assert entry.waiter.stirred
+
+
+def test_a_grant_that_came_while_its_place_was_packed_is_packed_anew_after_one_renewal() -> None:
+    lease, entry = noted()
+    stale = subject(lease)
+    entry.tokens = {"a": 7}
+    assert subject(lease) is stale
+    lease.miss(stale)
     assert subject(lease).token == 7
