@@ -25,7 +25,7 @@ def test_a_place_granted_while_its_renewal_was_under_way_is_renewed_on() -> None
     waiting = subject(lease)
     entry.tokens, entry.packed = {"a": 7}, None
     lease.miss(waiting)
-    assert lease.known() == {(1, "a")}
+    assert lease.has(1, "a")
     assert subject(lease).said.endswith(b"fp:%b:1:7:\r\n" % HOLDER.id.encode())
 
 
@@ -33,7 +33,7 @@ def test_a_claim_that_is_gone_is_renewed_no_more() -> None:
     lease, entry = noted()
     entry.tokens = {"a": 7}
     lease.miss(subject(lease))
-    assert lease.known() == set()
+    assert not lease.has(1, "a")
     assert lease.entries == {}
 
 

@@ -95,9 +95,10 @@ class AsyncRedisEngine:
         if not lease.slots:
             self._forget(lease, FORGOTTEN)
             return Renewal(alive=False)
-        believed = {(claim.serial, claim.name) for claim in claims}
-        gone |= {key: LOST for key in believed - lease.known() if key not in gone}
-        return Renewal(True, tuple((*key, reason) for key, reason in gone.items() if key in believed))
+        believed = ((claim.serial, claim.ask.name) for claim in claims)
+        return Renewal(
+            True, tuple((*key, gone.get(key, LOST)) for key in believed if key in gone or not lease.has(*key))
+        )
 
     async def lease_close(self, holder: Holder) -> None:
         lease = self._leases.get(holder.id) or Lease(holder, 0, "")
