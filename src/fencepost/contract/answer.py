@@ -1,6 +1,5 @@
 """What an engine answers. A returned answer is definite; an exception means that the outcome is unknown."""
 
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from fencepost.core.claim import Claim, Request
@@ -13,13 +12,13 @@ class Granted(NamedTuple):
 
 
 class Queued(NamedTuple):
-    """The request has a place in the queue. `ahead` is who holds, or who stands before us, as last seen.
+    """The request has a place in the queue. `ahead` is who holds, or who stands before us, as far as the engine said.
 
     `place` is the engine's own bookmark, passed back to `wait`.
     """
 
     request: Request
-    ahead: Sequence[Claim]
+    ahead: tuple[Claim, ...]
     place: Any = None
 
 

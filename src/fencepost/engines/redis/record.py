@@ -1,8 +1,7 @@
 """Requests and claims as Redis has them, there and back. See lua/queue.lua for what each field is."""
 
 import json
-from collections.abc import Sequence
-from typing import Any, overload
+from typing import Any
 
 from fencepost.contract.answer import Eviction, Snapshot, Standing
 from fencepost.core.claim import Ask, Claim, Mode
@@ -61,29 +60,6 @@ def _claim(name: str, holder: bytes, serial: bytes, kind: str, tail: bytes, toke
     weight, limit = map(int, kind[1:].split(",")) if kind[0] == "c" else (1, 1)
     ask = Ask(name, _MODES[kind[0]], weight, limit, note.decode(errors="replace"))
     return Claim(Holder(holder.decode(), label.decode(errors="replace")), int(serial), ask, token)
-
-
-class Ahead(Sequence[Claim]):
-    """Who is in the way, read from a reply only when somebody asks: most who wait are granted and never do."""
-
-    __slots__ = ("_names", "_texts")
-
-    def __init__(self, names: dict[bytes, str], reply: list[Any]) -> None:
-        self._names = names
-        self._texts = list(zip(reply[3::3], reply[5::3], strict=True))
-
-    def __len__(self) -> int:
-        return len(self._texts)
-
-    @overload
-    def __getitem__(self, at: int) -> Claim: ...
-    @overload
-    def __getitem__(self, at: slice) -> tuple[Claim, ...]: ...
-    def __getitem__(self, at: int | slice) -> Claim | tuple[Claim, ...]:
-        if isinstance(at, slice):
-            return tuple(claim_of(self._names[lock], lock, text) for lock, text in self._texts[at])
-        lock, text = self._texts[at]
-        return claim_of(self._names[lock], lock, text)
 
 
 def snapshot_of(name: str, lock: bytes, reply: list[Any]) -> Snapshot:

@@ -2,7 +2,6 @@
 """From asks to grants: claim, wait, and on every way out leave nothing behind."""
 
 import math
-from collections.abc import Sequence
 from typing import NamedTuple
 
 from fencepost._runtime import threads as runtime
@@ -22,7 +21,7 @@ MOST_SHORT_LEASES = 4
 class Denial(NamedTuple):
     """Not granted: `ahead` was in the way for all of `waited` seconds. Nothing is held and nobody queued."""
 
-    ahead: Sequence[Claim]
+    ahead: tuple[Claim, ...]
     waited: float
 
 
@@ -140,7 +139,7 @@ def _not_confirmed(request: Request, error: EngineError) -> str:
     )
 
 
-def _ahead(presence: Presence, queued: Queued) -> Sequence[Claim]:
+def _ahead(presence: Presence, queued: Queued) -> tuple[Claim, ...]:
     """Who is in the way: the holders, rather than whoever stands before us in the queue."""
     if any(claim.token is not None for claim in queued.ahead):
         return queued.ahead

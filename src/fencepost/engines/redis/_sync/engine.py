@@ -137,6 +137,8 @@ class RedisEngine:
         if place.slot not in lease.slots:
             lease.slots[place.slot] = place.shard
         if type(reply) is int:
+            if reply < 0:
+                return self._queue(entry, (-1 - reply) / 1000, ())
             entry.tokens = {asks[0].name: reply}
             entry.waiter = entry.packed = None
             return Granted((reply,))
@@ -158,16 +160,21 @@ class RedisEngine:
 
     def _refuse(self, lease: Lease, entry: Entry, reply: Reply, wait: bool) -> Queued | Busy:
         names = {place.lock: ask.name for ask, place in zip(entry.request.asks, entry.places, strict=True)}
-        ahead = record.Ahead(names, reply)
+        texts = zip(reply[3::3], reply[5::3], strict=True)
+        ahead = tuple(record.claim_of(names[lock], lock, text) for lock, text in texts)
         if not wait:
             lease.entries.pop(entry.request.serial, None)
-            return Busy(ahead[:])
-        # The end of a lease is pushed by nobody, nor is a stranger's release: whoever is first looks for it.
-        again = reply[1] / 1000 + random.uniform(0.001, 0.005) if reply[1] >= 0 else lease.ttl / 1000
+            return Busy(ahead)
+        again = (reply[1] if reply[1] >= 0 else lease.ttl) / 1000
         if reply[2]:
+            # A stranger's release is told by nobody.
             again = min(again, backoff(entry.looks, random.random(), first=0.01, most=0.1))
             entry.looks += 1
-        entry.again_at = self._now() + again
+        return self._queue(entry, again, ahead)
+
+    def _queue(self, entry: Entry, again: float, ahead: tuple[Claim, ...]) -> Queued:
+        # The end of a lease is pushed by nobody: whoever watches it looks a little after it.
+        entry.again_at = self._now() + again + 0.001 + random.random() / 256
         return Queued(entry.request, ahead, entry)
 
     def wait(self, queued: Queued, timeout: float) -> Granted | Queued | Gone:
