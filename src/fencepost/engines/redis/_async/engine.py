@@ -190,7 +190,8 @@ class AsyncRedisEngine:
                 return Gone(waiter.over)
             if waiter.tokens and not self._replicas:
                 return self._grant(entry, waiter.tokens)
-            waiter.news = False
+            # Whatever is told from here on, the answer knows it.
+            waiter.stirred = False
             answer = await self.claim(request, wait=True)
             if not isinstance(answer, Queued):
                 return Gone(FORGOTTEN) if isinstance(answer, Busy) else answer
