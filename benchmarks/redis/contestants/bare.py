@@ -14,7 +14,7 @@ CHUNK = 8192
 
 
 class BareSocket(Contestant):
-    """Two calls of a script. Where the first is answered with a place in the queue, the grant comes as a message.
+    """Two calls of a script. Where the first is answered with a place in the queue, below 0, the grant is a message.
 
     It trusts every answer: no lease is renewed, no time-out minded, nothing settled.
     """
@@ -44,10 +44,8 @@ class BareSocket(Contestant):
 
     def acquire(self) -> None:
         self._send(self._claim)
-        answer = self._receive(CHUNK)
-        if answer[:1] == b":":
-            self._token = int(answer[1:])
-        else:
+        self._token = int(self._receive(CHUNK)[1:])
+        if self._token < 0:
             (_, _, message) = self._read(self._ear.recv(CHUNK))
             self._token = int(message.rpartition(b":")[2])
 

@@ -42,10 +42,11 @@ class Watch:
     def leave(self, sleeper: Sleeper) -> None:
         """Nobody reads now, unless somebody took the role: then the first of those who are left is told."""
         self._present.remove(sleeper)
-        if self._role:
+        if self._role and self._present:
             try:
                 self._present[0].ring()
             except IndexError:
+                # The last has left meanwhile.
                 pass
 
     def ring_all(self) -> None:

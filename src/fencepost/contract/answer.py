@@ -12,7 +12,7 @@ class Granted(NamedTuple):
 
 
 class Queued(NamedTuple):
-    """The request has a place in the queue. `ahead` is who holds, or who stands before us, as last seen.
+    """The request has a place in the queue. `ahead` is who holds, or who stands before us, as far as the engine said.
 
     `place` is the engine's own bookmark, passed back to `wait`.
     """

@@ -3,7 +3,7 @@
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -32,11 +32,13 @@ def command(address: Address | int, *words: str | int) -> Any:
     return reply
 
 
-def redis_server(*options: str, port: int | None = None, binary: str | None = None) -> ServerProcess:
+def redis_server(
+    *options: str, port: int | None = None, binary: str | None = None, env: Mapping[str, str] | None = None
+) -> ServerProcess:
     """One server on a free port, not started yet. `options` as on its command line, where the last of each counts."""
     port = port or free_port()
     binary = binary or find_binary("redis-server", "redis-server")
-    return ServerProcess([binary, "--port", str(port), *QUIET, *options], ready=listening(port))
+    return ServerProcess([binary, "--port", str(port), *QUIET, *options], ready=listening(port), env=env)
 
 
 def valkey_binary() -> str:

@@ -4,6 +4,7 @@ from fencepost.core.claim import Ask, Request
 from fencepost.core.holder import Holder
 from fencepost.engines.redis.key import SINGLE, Place
 from fencepost.engines.redis.lease import Entry, Lease, Subject
+from fencepost.engines.redis.waiter import Waiter
 
 HOLDER = Holder("0" * 24, "first")
 
@@ -24,7 +25,7 @@ def test_a_place_granted_while_its_renewal_was_under_way_is_renewed_on() -> None
     waiting = subject(lease)
     entry.tokens, entry.packed = {"a": 7}, None
     lease.miss(waiting)
-    assert lease.known() == {(1, "a")}
+    assert lease.has(1, "a")
     assert subject(lease).said.endswith(b"fp:%b:1:7:\r\n" % HOLDER.id.encode())
 
 
@@ -32,7 +33,7 @@ def test_a_claim_that_is_gone_is_renewed_no_more() -> None:
     lease, entry = noted()
     entry.tokens = {"a": 7}
     lease.miss(subject(lease))
-    assert lease.known() == set()
+    assert not lease.has(1, "a")
     assert lease.entries == {}
 
 
@@ -40,4 +41,20 @@ def test_what_was_said_of_a_place_is_not_said_of_its_grant() -> None:
     lease, entry = noted()
     assert subject(lease).said.split(b"\r\n")[1].startswith(b"=")
     entry.tokens, entry.packed = {"a": 7}, None
+    assert subject(lease).token == 7
+
+
+def test_whoever_waits_looks_again_when_its_place_has_become_something_else() -> None:
+    lease, entry = noted()
+    entry.waiter = Waiter()
+    lease.miss(subject(lease))
+    assert entry.waiter.stirred
+
+
+def test_a_grant_that_came_while_its_place_was_packed_is_packed_anew_after_one_renewal() -> None:
+    lease, entry = noted()
+    stale = subject(lease)
+    entry.tokens = {"a": 7}
+    assert subject(lease) is stale
+    lease.miss(stale)
     assert subject(lease).token == 7

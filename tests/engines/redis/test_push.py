@@ -2,14 +2,19 @@
 
 import asyncio
 import threading
+from contextlib import ExitStack
 
 import pytest
 
 import fencepost
 from fencepost.engines.redis.address import Address
+from fencepost.engines.redis.key import slot_of
+from fencepost.testing.port import free_port
 from fencepost.testing.proxy import Proxy
-from fencepost.testing.redis import port_of, until
+from fencepost.testing.redis import command, join_cluster, port_of, until
 from fencepost.testing.server import ServerProcess
+
+from .conftest import StartServer
 
 # A waiter that missed its message looks again at the end of a lease: far later than any test waits here.
 LONG = 300
@@ -75,3 +80,38 @@ def test_a_message_read_by_another_thread_before_the_answer_is_not_lost(
         proxy.delay(0.0)
         kept.release()
         threads[0].join()
+
+
+def test_a_message_lost_between_the_servers_of_a_cluster_is_made_good_within_the_lease(
+    start_server: StartServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with ExitStack() as stack:
+        ports, buses = [], []
+        for _ in range(2):
+            bus = free_port()
+            buses.append(stack.enter_context(Proxy(bus)))
+            cluster = ("--cluster-enabled", "yes", "--cluster-node-timeout", "60000", "--cluster-port", str(bus))
+            announced = ("--cluster-announce-bus-port", str(buses[-1].port))
+            ports.append(port_of(start_server(*cluster, *announced)))
+        join_cluster(tuple(ports))
+        name = next(str(number) for number in range(1000) if slot_of(str(number).encode()) < 8192)
+        # What the first server, where the lock is, says to the second goes through the proxy.
+        until(lambda: f"@{buses[1].port} master".encode() in command(ports[0], "CLUSTER", "NODES"))
+        url = f"redis+cluster://127.0.0.1:{ports[0]}"
+        holder = stack.enter_context(fencepost.connect(url, ttl=LONG))
+        waiter = stack.enter_context(fencepost.connect(url, ttl=3))
+        monkeypatch.setattr(waiter.engine._server, "listening_at", lambda: Address(port=ports[1]))
+        held = holder.lock(name).acquire(timeout=5)
+        taken: list[fencepost.Grant] = []
+        waiting = threading.Thread(target=lambda: taken.append(waiter.lock(name).acquire()))
+        waiting.start()
+        until(lambda: holder.look(name).waiters)
+        buses[1].hold()
+        until(lambda: waiter.statistics().renewals > 0)
+        renewals = waiter.statistics().renewals
+        held.release()
+        waiting.join(20)
+        assert taken[0].token > held.token
+        # Not by the message.
+        assert waiter.statistics().renewals > renewals
+        buses[1].heal()

@@ -13,7 +13,7 @@ from fencepost.engines.redis.resp import Parser, ReplyError, bulk, pack
 from fencepost.engines.redis.wire import aio, threads
 from fencepost.errors import Unavailable
 from fencepost.testing.proxy import Proxy
-from fencepost.testing.redis import port_of
+from fencepost.testing.redis import command, port_of, until
 from fencepost.testing.server import ServerProcess
 
 
@@ -115,6 +115,31 @@ def test_threads_that_share_a_link_get_their_own_replies(server: ServerProcess) 
         each.join()
     link.close()
     assert not wrong
+
+
+def test_messages_are_heard_alone_together_and_behind_the_answer_to_the_subscription(server: ServerProcess) -> None:
+    port = port_of(server)
+    connection = threads.connect(Address(port=port), 5.0)
+    connection.sendall(pack("SUBSCRIBE", "channel"))
+    until(lambda: command(port, "PUBSUB", "NUMSUB", "channel")[1] == 1)
+    for text in ("one", "two"):
+        command(port, "PUBLISH", "channel", text)
+    # The first has come by now, and is read together with the answer.
+    assert connection.read()[0] == b"subscribe"
+    assert _heard(connection, 2) == [b"one", b"two"]
+    command(port, "PUBLISH", "channel", "alone")
+    assert _heard(connection, 1) == [b"alone"]
+    for text in ("three", "a line\r\nand another"):
+        command(port, "PUBLISH", "channel", text)
+    assert _heard(connection, 2) == [b"three", b"a line\r\nand another"]
+    connection.close()
+
+
+def _heard(connection: threads.Connection, count: int) -> list[bytes]:
+    heard: list[bytes] = []
+    while len(heard) < count:
+        heard += connection.read_messages()
+    return heard
 
 
 def _encoded(reply: Any) -> bytes:

@@ -77,10 +77,10 @@ class Lease:
         self.entries[request.serial] = entry
         return entry
 
-    def known(self) -> set[tuple[int, str]]:
-        """What is held, or may be by now."""
-        entries = list(self.entries.values())
-        return {(each.request.serial, ask.name) for each in entries for ask in each.request.asks if each.has(ask.name)}
+    def has(self, serial: int, name: str) -> bool:
+        """Whether it is held, or may be by now."""
+        entry = self.entries.get(serial)
+        return entry is not None and entry.has(name)
 
     def miss(self, subject: Subject) -> None:
         """The server does not have it as it was said: a claim is gone, a place has become something else.

@@ -8,27 +8,22 @@ class Bell(Protocol):
 
 
 class Waiter:
-    """`tokens` once granted, `news` when it should look again, `over` when its lease has ended."""
+    """`stirred` when it should look: at its `tokens` once granted, at `over` when its lease has ended, or again."""
 
-    __slots__ = ("bell", "news", "over", "tokens")
+    __slots__ = ("bell", "over", "stirred", "tokens")
 
     def __init__(self) -> None:
+        self.stirred = False
         self.tokens: tuple[int, ...] = ()
-        self.news = False
         self.over: str | None = None
         self.bell: Bell | None = None
-
-    @property
-    def stirred(self) -> bool:
-        return self.news or bool(self.tokens) or self.over is not None
 
     def stir(self, *, tokens: tuple[int, ...] = (), over: str | None = None) -> None:
         if tokens:
             self.tokens = tokens
         elif over is not None:
             self.over = over
-        else:
-            self.news = True
+        self.stirred = True
         self.ring()
 
     def ring(self) -> None:

@@ -52,7 +52,9 @@ class AsyncAcquirable(Generic[H]):
         seconds = self._timeout if isinstance(timeout, _Default) else check_timeout(timeout)
         taken: list[AsyncGrant] = []
         try:
-            await self._take(seconds, taken)
+            denial = await self._take(seconds, taken)
+            if denial is not None:
+                raise self._timed_out(denial)
             return self._held(taken)
         except BaseException:
             await runtime.shielded(give_back(taken))
@@ -62,7 +64,7 @@ class AsyncAcquirable(Generic[H]):
         """The grant if it is free now, else None."""
         taken: list[AsyncGrant] = []
         try:
-            denial = await self._try_to_take(0.0, taken)
+            denial = await self._take(0.0, taken)
             return self._held(taken) if denial is None else None
         except BaseException:
             await runtime.shielded(give_back(taken))
@@ -72,7 +74,9 @@ class AsyncAcquirable(Generic[H]):
         taken: list[AsyncGrant] = []
         block: AsyncBlock[H] | None = None
         try:
-            await self._take(self._timeout, taken)
+            denial = await self._take(self._timeout, taken)
+            if denial is not None:
+                raise self._timed_out(denial)
             block = AsyncBlock(self._held(taken))
             self._blocks.setdefault(runtime.current_flow(), []).append(block)
             block.arm()
@@ -94,7 +98,7 @@ class AsyncAcquirable(Generic[H]):
         finally:
             self._leave(block)
 
-    async def _try_to_take(self, timeout: float | None, taken: list[AsyncGrant]) -> Denial | None:
+    async def _take(self, timeout: float | None, taken: list[AsyncGrant]) -> Denial | None:
         """Put the grants into `taken`, or tell who was in the way when the time was over."""
         raise NotImplementedError
 
@@ -102,10 +106,8 @@ class AsyncAcquirable(Generic[H]):
         """What the caller gets to hold."""
         raise NotImplementedError
 
-    async def _take(self, timeout: float | None, taken: list[AsyncGrant]) -> None:
-        denial = await self._try_to_take(timeout, taken)
-        if denial is not None:
-            raise AcquireTimeout(refusal(self._asks, denial.waited, denial.ahead))
+    def _timed_out(self, denial: Denial) -> AcquireTimeout:
+        return AcquireTimeout(refusal(self._asks, denial.waited, denial.ahead))
 
     def _leave(self, block: "AsyncBlock[H] | None") -> None:
         """Forget the block, if it is the innermost of this flow."""

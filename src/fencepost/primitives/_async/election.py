@@ -91,7 +91,7 @@ class AsyncElection(AsyncAcquirable[AsyncGrant]):
             raise NotHeld(f"nobody campaigned for '{self.name}' here: campaign first")
         return self._leading
 
-    async def _try_to_take(self, timeout: float | None, taken: list[AsyncGrant]) -> Denial | None:
+    async def _take(self, timeout: float | None, taken: list[AsyncGrant]) -> Denial | None:
         deadline = Deadline.after(self._presence.clock.now(), timeout)
         if self._healthy is not None and not await self._recovered(self._healthy, deadline):
             return Denial((), timeout or 0.0)

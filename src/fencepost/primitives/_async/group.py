@@ -114,7 +114,7 @@ class AsyncGroup(AsyncAcquirable[AsyncMembership]):
                 present = now_present
                 yield present
 
-    async def _try_to_take(self, timeout: float | None, taken: list[AsyncGrant]) -> Denial | None:
+    async def _take(self, timeout: float | None, taken: list[AsyncGrant]) -> Denial | None:
         id = await self._roster.appear(self._data, taken)
         member = Member(id, self._presence.label, self._data)
         await self._roster.record.change(lambda document: entered(document, member))

@@ -30,7 +30,7 @@ class AsyncLock(AsyncAcquirable[AsyncGrant]):
     def __repr__(self) -> str:
         return f"<{type(self).__name__} '{self.name}'>"
 
-    async def _try_to_take(self, timeout: float | None, taken: list[AsyncGrant]) -> Denial | None:
+    async def _take(self, timeout: float | None, taken: list[AsyncGrant]) -> Denial | None:
         if not self._reentrant:
             return await obtain(self._presence, self._asks, timeout, taken)
         flow = runtime.current_flow()

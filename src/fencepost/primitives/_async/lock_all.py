@@ -26,7 +26,7 @@ class AsyncLockAll(AsyncAcquirable[AsyncGrants]):
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {', '.join(repr(name) for name in self.names)}>"
 
-    async def _try_to_take(self, timeout: float | None, taken: list[AsyncGrant]) -> Denial | None:
+    async def _take(self, timeout: float | None, taken: list[AsyncGrant]) -> Denial | None:
         if self._presence.traits.together:
             return await obtain(self._presence, self._asks, timeout, taken)
         return await self._take_in_order(timeout, taken)

@@ -36,7 +36,7 @@ class AsyncPartitions(AsyncAcquirable[AsyncOwnership]):
     def __repr__(self) -> str:
         return f"<{type(self).__name__} '{self.name}' of {self._count}>"
 
-    async def _try_to_take(self, timeout: float | None, taken: list[AsyncGrant]) -> Denial | None:
+    async def _take(self, timeout: float | None, taken: list[AsyncGrant]) -> Denial | None:
         id = await self._roster.appear(self._data, taken)
         member = Member(id, self._presence.label, self._data)
         await self._roster.strike_off_the_dead()

@@ -91,7 +91,7 @@ class Election(Acquirable[Grant]):
             raise NotHeld(f"nobody campaigned for '{self.name}' here: campaign first")
         return self._leading
 
-    def _try_to_take(self, timeout: float | None, taken: list[Grant]) -> Denial | None:
+    def _take(self, timeout: float | None, taken: list[Grant]) -> Denial | None:
         deadline = Deadline.after(self._presence.clock.now(), timeout)
         if self._healthy is not None and not self._recovered(self._healthy, deadline):
             return Denial((), timeout or 0.0)

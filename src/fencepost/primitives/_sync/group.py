@@ -114,7 +114,7 @@ class Group(Acquirable[Membership]):
                 present = now_present
                 yield present
 
-    def _try_to_take(self, timeout: float | None, taken: list[Grant]) -> Denial | None:
+    def _take(self, timeout: float | None, taken: list[Grant]) -> Denial | None:
         id = self._roster.appear(self._data, taken)
         member = Member(id, self._presence.label, self._data)
         self._roster.record.change(lambda document: entered(document, member))

@@ -30,7 +30,7 @@ class Lock(Acquirable[Grant]):
     def __repr__(self) -> str:
         return f"<{type(self).__name__} '{self.name}'>"
 
-    def _try_to_take(self, timeout: float | None, taken: list[Grant]) -> Denial | None:
+    def _take(self, timeout: float | None, taken: list[Grant]) -> Denial | None:
         if not self._reentrant:
             return obtain(self._presence, self._asks, timeout, taken)
         flow = runtime.current_flow()

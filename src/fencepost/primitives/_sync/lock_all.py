@@ -26,7 +26,7 @@ class LockAll(Acquirable[Grants]):
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {', '.join(repr(name) for name in self.names)}>"
 
-    def _try_to_take(self, timeout: float | None, taken: list[Grant]) -> Denial | None:
+    def _take(self, timeout: float | None, taken: list[Grant]) -> Denial | None:
         if self._presence.traits.together:
             return obtain(self._presence, self._asks, timeout, taken)
         return self._take_in_order(timeout, taken)

@@ -36,7 +36,7 @@ class Partitions(Acquirable[Ownership]):
     def __repr__(self) -> str:
         return f"<{type(self).__name__} '{self.name}' of {self._count}>"
 
-    def _try_to_take(self, timeout: float | None, taken: list[Grant]) -> Denial | None:
+    def _take(self, timeout: float | None, taken: list[Grant]) -> Denial | None:
         id = self._roster.appear(self._data, taken)
         member = Member(id, self._presence.label, self._data)
         self._roster.strike_off_the_dead()

@@ -54,7 +54,10 @@ def obtain(
                 grants = keeper.adopt(request, answer.tokens, granted_at)
                 if keeper.proven_at(granted_at):
                     taken.extend(grants)
-                    _welcome(presence, grants, granted_at - started_at, queued=queued)
+                    waited = granted_at - started_at
+                    presence.tally.grant(waited if queued else None)
+                    if event.Granted in presence.announce.wanted:
+                        _announce(presence, grants, waited)
                     return None
             elif isinstance(answer, Busy):
                 return Denial(answer.ahead, now() - started_at)
@@ -171,10 +174,6 @@ def _ahead(presence: Presence, queued: Queued) -> tuple[Claim, ...]:
     return tuple(standing.claim for standing in snapshot.holders) or queued.ahead
 
 
-def _welcome(presence: Presence, grants: tuple[Grant, ...], waited: float, *, queued: bool) -> None:
-    presence.tally.grant(waited if queued else None)
-    if event.Granted in presence.announce.wanted:
-        for grant in grants:
-            presence.announce(
-                event.Granted(holder=grant.holder.label, name=grant.name, token=grant.token, waited=waited)
-            )
+def _announce(presence: Presence, grants: tuple[Grant, ...], waited: float) -> None:
+    for grant in grants:
+        presence.announce(event.Granted(holder=grant.holder.label, name=grant.name, token=grant.token, waited=waited))

@@ -100,9 +100,10 @@ class RedisEngine:
         if not lease.slots:
             self._forget(lease, FORGOTTEN)
             return Renewal(alive=False)
-        believed = {(claim.serial, claim.name) for claim in claims}
-        gone |= {key: LOST for key in believed - lease.known() if key not in gone}
-        return Renewal(True, tuple((*key, reason) for key, reason in gone.items() if key in believed))
+        believed = ((claim.serial, claim.ask.name) for claim in claims)
+        return Renewal(
+            True, tuple((*key, gone.get(key, LOST)) for key in believed if key in gone or not lease.has(*key))
+        )
 
     def lease_close(self, holder: Holder) -> None:
         lease = self._leases.get(holder.id) or Lease(holder, 0, "")
@@ -141,6 +142,8 @@ class RedisEngine:
         if place.slot not in lease.slots:
             lease.slots[place.slot] = place.shard
         if type(reply) is int:
+            if reply < 0:
+                return self._queue(entry, (-1 - reply) / 1000, ())
             entry.tokens = {asks[0].name: reply}
             entry.waiter = entry.packed = None
             return Granted((reply,))
@@ -167,12 +170,16 @@ class RedisEngine:
         if not wait:
             lease.entries.pop(entry.request.serial, None)
             return Busy(ahead)
-        # The end of a lease is pushed by nobody, nor is a stranger's release: whoever is first looks for it.
-        again = reply[1] / 1000 + random.uniform(0.001, 0.005) if reply[1] >= 0 else lease.ttl / 1000
+        again = (reply[1] if reply[1] >= 0 else lease.ttl) / 1000
         if reply[2]:
+            # A stranger's release is told by nobody.
             again = min(again, backoff(entry.looks, random.random(), first=0.01, most=0.1))
             entry.looks += 1
-        entry.again_at = self._now() + again
+        return self._queue(entry, again, ahead)
+
+    def _queue(self, entry: Entry, again: float, ahead: tuple[Claim, ...]) -> Queued:
+        # The end of a lease is pushed by nobody: whoever watches it looks a little after it.
+        entry.again_at = self._now() + again + 0.001 + random.random() / 256
         return Queued(entry.request, ahead, entry)
 
     def wait(self, queued: Queued, timeout: float) -> Granted | Queued | Gone:
@@ -188,7 +195,8 @@ class RedisEngine:
                 return Gone(waiter.over)
             if waiter.tokens and not self._replicas:
                 return self._grant(entry, waiter.tokens)
-            waiter.news = False
+            # Whatever is told from here on, the answer knows it.
+            waiter.stirred = False
             answer = self.claim(request, wait=True)
             if not isinstance(answer, Queued):
                 return Gone(FORGOTTEN) if isinstance(answer, Busy) else answer
@@ -210,13 +218,13 @@ class RedisEngine:
         )
 
     def release(self, claim: Claim) -> bool:
-        holder, serial, ask, token = claim
+        (holder, _), serial, ask, token = claim
         name = ask.name
-        lease = self._leases.get(holder.id)
-        if lease is not None and serial in lease.entries:
+        lease = self._leases.get(holder)
+        if lease is not None:
             lease.drop(serial, name)
         place = self._places.get(name) or self._place(name)
-        own = b"fp:%b:%d:%d:" % (holder.id.encode(), serial, token or 0)
+        own = b"fp:%b:%d:%d:" % (holder.encode(), serial, token or 0)
         command = b"%b%b%b$%d\r\n%b\r\n" % (RELEASE_HEAD, place.pair, place.shard.index_bulk, len(own), own)
         reply: int = self._server.run(RELEASE, command, place.slot)
         return reply == 1
@@ -303,7 +311,7 @@ class RedisEngine:
         lease = self._leases.get(holder)
         entry = None if lease is None else lease.entries.get(int(serial))
         if entry is not None and entry.waiter is not None:
-            entry.waiter.stir(tokens=tuple(int(token) for token in tokens.split(",") if token))
+            entry.waiter.stir(tokens=tuple(map(int, tokens.split(","))) if tokens else ())
 
     def _run_on_replicas(self, script: Script, command: bytes, entry: Entry) -> Reply:
         """A grant counts only once enough replicas have it; else it is undone."""

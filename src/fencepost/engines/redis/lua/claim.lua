@@ -1,4 +1,5 @@
 -- Claim one name for one holder alone: granted in this one call if the name is free and nobody waits.
+-- The token; or below 0 for a place in the queue, with the ms after which to look again: -1 - ms; else see enter.lua.
 -- KEYS lock, queue, lease, mark, index; ARGV 'fp:id:serial:', ':tail', ttl in ms, channel, wait, open
 -- The two frequent cases come first, without a function made or a table built: free, and held while we may wait.
 local state = redis.call('MGET', KEYS[1], KEYS[3], KEYS[4])
@@ -37,11 +38,10 @@ if value and state[2] and ARGV[5] == '1' and string.sub(value, 1, 3) == 'fp:' an
   if redis.call('ZADD', KEYS[2], 'NX', arrival, me) == 1 then
     if not last[1] then
       redis.call('PEXPIRE', KEYS[2], ARGV[3])
-      return { 0, redis.call('PTTL', KEYS[1]), 0, KEYS[1], 'x', value }
+      return -1 - math.max(0, redis.call('PTTL', KEYS[1]))
     end
     redis.call('PEXPIRE', KEYS[2], ARGV[3], 'GT')
-    local left = redis.call('PTTL', S .. 'lease\0' .. string.match(last[1], '^[^:]*'))
-    return { 0, math.max(0, left), 0, KEYS[1], 'w', last[1] }
+    return -1 - math.max(0, redis.call('PTTL', S .. 'lease\0' .. string.match(last[1], '^[^:]*')))
   end
 end
 local lock, wait, open = KEYS[1], ARGV[5] == '1', ARGV[6] == '1'

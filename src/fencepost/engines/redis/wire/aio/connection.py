@@ -4,6 +4,7 @@ import asyncio
 from collections import deque
 from collections.abc import Callable
 
+from fencepost._runtime import fork
 from fencepost.engines.redis.address import Address
 from fencepost.engines.redis.resp import Parser, Reply, ReplyError
 from fencepost.engines.redis.trouble import explain, unreachable
@@ -14,6 +15,7 @@ class Connection(asyncio.Protocol):
 
     def __init__(self, patience: float) -> None:
         self._loop = asyncio.get_running_loop()
+        self._generation = fork.generation()
         self._patience = patience
         self._parser = Parser()
         self._pending: deque[tuple[asyncio.Future[Reply], float]] = deque()
@@ -86,6 +88,10 @@ class Connection(asyncio.Protocol):
         if self.error is not None:
             return
         self.error = error
+        if self._generation != fork.generation():
+            # The child of a fork shares its parent's event loop down to the kernel: to take the socket out of it
+            # here would deafen the parent.
+            return
         if self._timer is not None:
             self._timer.cancel()
         if self._transport is not None and not self._loop.is_closed():

@@ -66,12 +66,18 @@ class Connection:
             self._feed(data or self.recv(CHUNK))
         return self.waiting.popleft()
 
-    def read_all(self) -> list[Reply]:
-        """Whatever has come, at least one reply."""
-        first = self.read()
-        rest = list(self.waiting)
+    def read_messages(self) -> list[bytes]:
+        """What has been published since, as soon as there is something to read; it may be none."""
+        data = b"" if self.waiting else self.recv(CHUNK)
+        if data and not self._parser.rest:
+            # One message that comes alone, as most do, is not worth a parser: whoever waits for it has just woken up,
+            # and every line that runs then is read from memory first.
+            parts = data.split(b"\r\n")
+            if len(parts) == 8 and parts[2] == b"message" and not parts[7]:
+                return [parts[6]]
+        replies = [self.read(data), *self.waiting]
         self.waiting.clear()
-        return [first, *rest]
+        return [reply[2] for reply in replies if isinstance(reply, list) and reply[0] == b"message"]
 
     def _feed(self, data: bytes) -> None:
         while True:

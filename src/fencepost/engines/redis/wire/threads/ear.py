@@ -79,12 +79,11 @@ class Ear:
             while not waiter.stirred and connection is not None and (left := until - boottime()) > 0:
                 connection.patience(min(left, LONGEST_NAP))
                 try:
-                    replies = connection.read_all()
+                    messages = connection.read_messages()
                 except (TimeoutError, BlockingIOError):
                     continue
-                for reply in replies:
-                    if isinstance(reply, list) and reply[0] == b"message":
-                        self._deliver(reply[2])
+                for message in messages:
+                    self._deliver(message)
         except BaseException as error:
             self.close()
             self._watch.ring_all()

@@ -55,14 +55,14 @@ class Link:
 
     def call(self, command: bytes) -> Reply:
         # Every command of every lock comes along here: `take`, `read` and `give_back`, without their calls.
+        now = monotonic()
         try:
             connection = self._free.pop()
-        except IndexError:
-            connection = self.take()
-        else:
-            if monotonic() - connection.used_at > TRUSTED:
+            if now - connection.used_at > TRUSTED:
                 self._free.append(connection)
                 connection = self.take()
+        except IndexError:
+            connection = self.take()
         try:
             connection.sendall(command)
             data = connection.recv(CHUNK)
@@ -77,7 +77,7 @@ class Link:
         if self._closed or len(self._free) >= MOST_IDLE or connection.waiting:
             connection.close()
         else:
-            connection.used_at = monotonic()
+            connection.used_at = now
             self._free.append(connection)
         return reply
 
