@@ -32,6 +32,7 @@ BUILT_IN = {
     "redis+unix": Entry("fencepost.engines.redis"),
     "redis+sentinel": Entry("fencepost.engines.redis.sentinel"),
     "redis+cluster": Entry("fencepost.engines.redis.cluster"),
+    "redlock": Entry("fencepost.engines.redis.redlock"),
 }
 
 

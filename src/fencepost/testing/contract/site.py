@@ -61,6 +61,14 @@ def redis(scheme: str) -> Iterator[Site]:
         yield found
 
 
+@contextmanager
+def redlock() -> Iterator[Site]:
+    from fencepost.testing.contract.redlock import site
+
+    with site() as found:
+        yield found
+
+
 # By scheme: how to start each engine. A test checks that no engine of the registry is missing here.
 SITES: dict[str, Callable[[], AbstractContextManager[Site]]] = {
     "memory": memory,
@@ -70,4 +78,5 @@ SITES: dict[str, Callable[[], AbstractContextManager[Site]]] = {
     "redis+unix": partial(redis, "redis+unix"),
     "redis+sentinel": partial(redis, "redis+sentinel"),
     "redis+cluster": partial(redis, "redis+cluster"),
+    "redlock": redlock,
 }

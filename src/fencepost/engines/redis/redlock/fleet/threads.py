@@ -1,0 +1,317 @@
+"""Blocking connections to all nodes: a caller takes a free set of them, or makes one."""
+
+import os
+import select
+from collections import deque
+from collections.abc import Callable, Sequence
+from math import ceil
+from time import monotonic
+
+from fencepost._runtime import fork
+from fencepost._runtime import threads as runtime
+from fencepost._runtime.clock import LONGEST_NAP, boottime
+from fencepost.engines.redis.address import Address
+from fencepost.engines.redis.redlock.ballot import Ballot
+from fencepost.engines.redis.redlock.fleet.peer import NOBODY, Peer
+from fencepost.engines.redis.redlock.waiter import Waiter
+from fencepost.engines.redis.resp import Reply, ReplyError, pack
+from fencepost.engines.redis.script import Script
+from fencepost.engines.redis.trouble import explain, unreachable
+from fencepost.errors import EngineError, Unavailable
+
+MOST_IDLE = 16
+SUBSCRIBED = 1
+CLOSED = "the connections to the nodes were closed here"
+DEAF = "fewer connections than a majority are left on which nodes tell of votes"
+
+
+class Fleet:
+    def __init__(self, nodes: Sequence[Address], timeout: float) -> None:
+        self._nodes = nodes
+        self._timeout = timeout
+        self._free: list[Crew] = []
+        self._closed = False
+
+    def ask(self, script: Script, commands: Sequence[bytes], ballot: Ballot) -> None:
+        """Say to each node its command, and return when the ballot is decided, or the nodes' time is over."""
+        if self._closed:
+            raise Unavailable(CLOSED)
+        try:
+            crew = self._free.pop()
+        except IndexError:
+            crew = Crew(self._nodes, self._timeout)
+        try:
+            crew.ask(script, commands, ballot)
+        except BaseException:
+            # Nobody knows what was sent of what: nothing that comes on these can be trusted.
+            crew.close()
+            raise
+        if self._closed or len(self._free) >= MOST_IDLE:
+            crew.close()
+        else:
+            self._free.append(crew)
+
+    def close(self) -> None:
+        self._closed = True
+        while self._free:
+            self._free.pop().close()
+
+
+class Crew:
+    """One connection to each node, for one caller at a time."""
+
+    def __init__(self, nodes: Sequence[Address], timeout: float) -> None:
+        self._nodes = nodes
+        self._timeout = timeout
+        self._peers: list[Peer | None] = [None] * len(nodes)
+        self._ticket = 0
+
+    def ask(self, script: Script, commands: Sequence[bytes], ballot: Ballot) -> None:
+        self._ticket = ticket = self._ticket + 1
+        poll = select.poll()
+        owners: dict[int, int] = {}
+        for node, peer in enumerate(self._peers):
+            if node not in ballot.pending:
+                continue
+            try:
+                if peer is None or peer.is_over(self._timeout):
+                    peer = self._replace(node)
+                peer.say(commands[node], (ticket,))
+                fd = peer.fileno()
+                poll.register(fd, peer.wants)
+                owners[fd] = node
+            except (OSError, ValueError, EngineError) as error:
+                self._drop(node, error, ballot)
+        deadline = monotonic() + self._timeout
+        while not ballot.decided:
+            left = deadline - monotonic()
+            ready = poll.poll(ceil(left * 1000)) if left > 0 else ()
+            if not ready:
+                break
+            for fd, _ in ready:
+                poll.unregister(fd)
+                node = owners.pop(fd)
+                peer = self._peers[node]
+                assert peer is not None
+                try:
+                    self._hear(peer, node, script, commands[node], ballot)
+                    if node in ballot.pending:
+                        fd = peer.fileno()
+                        poll.register(fd, peer.wants)
+                        owners[fd] = node
+                except (OSError, ValueError, EngineError) as error:
+                    self._drop(node, error, ballot)
+        for node in list(ballot.pending) if not ballot.decided else ():
+            ballot.fail(node, unreachable(TimeoutError(), self._nodes[node], self._timeout))
+
+    def _hear(self, peer: Peer, node: int, script: Script, command: bytes, ballot: Ballot) -> None:
+        for ticket, reply in peer.advance():
+            if ticket == self._ticket:
+                if type(reply) is not ReplyError:
+                    ballot.hear(node, reply)
+                elif reply.code == "NOSCRIPT":
+                    # It did not run.
+                    peer.say(script.load + command, (NOBODY, ticket))
+                else:
+                    ballot.fail(node, explain(reply, peer.address))
+
+    def _replace(self, node: int) -> Peer:
+        before = self._peers[node]
+        if before is not None:
+            self._peers[node] = None
+            before.close()
+        peer = self._peers[node] = Peer(self._nodes[node])
+        return peer
+
+    def _drop(self, node: int, error: BaseException, ballot: Ballot) -> None:
+        peer = self._peers[node]
+        self._peers[node] = None
+        if peer is not None:
+            peer.close()
+        ballot.fail(
+            node,
+            error if isinstance(error, EngineError) else unreachable(error, self._nodes[node], self._timeout),
+        )
+
+    def close(self) -> None:
+        for peer in self._peers:
+            if peer is not None:
+                peer.close()
+
+
+class Ears:
+    """Whoever waits first reads for all, and rings for the next."""
+
+    def __init__(
+        self,
+        nodes: Sequence[Address],
+        timeout: float,
+        majority: int,
+        channel: str,
+        deliver: Callable[[int, bytes], None],
+    ) -> None:
+        self.channel = channel
+        self._nodes = nodes
+        self._timeout = timeout
+        self._majority = majority
+        self._deliver = deliver
+        # Those that listen or are on their way to it, those that listen, and what became of the others.
+        self._peers: dict[int, Peer] = {}
+        self._hearing: set[int] = set()
+        self._failures: dict[int, EngineError] = {}
+        self._present: deque[Waiter] = deque()
+        # Whoever takes the one thing in it reads: taking it is atomic.
+        self._role = deque([True])
+        self._alarm = Alarm()
+        self._beginning = runtime.Mutex()
+        self._closed = False
+        self._generation = fork.generation()
+
+    @property
+    def is_open(self) -> bool:
+        """Whether a majority is heard."""
+        return len(self._hearing) >= self._majority
+
+    def open(self) -> None:
+        """Listen at all nodes from now on, or at least at a majority: what they publish after this returns is heard."""
+        self.mend()
+        waiter = Waiter()
+        self._attend(waiter, boottime() + self._timeout, lambda: self.is_open or len(self._peers) < self._majority)
+        if not self.is_open:
+            why = "; ".join(str(error) for error in self._failures.values()) or "the others did not answer in time"
+            raise Unavailable(f"{len(self._hearing)} nodes tell of votes, and {self._majority} are needed: {why}")
+
+    def mend(self) -> None:
+        """Try to hear again those that are not heard."""
+        if len(self._peers) == len(self._nodes):
+            return
+        with self._beginning:
+            for node, address in enumerate(self._nodes):
+                if node not in self._peers and not self._closed:
+                    try:
+                        peer = Peer(address)
+                        peer.say(pack("SUBSCRIBE", self.channel), (SUBSCRIBED,))
+                        self._peers[node] = peer
+                    except (OSError, ValueError, EngineError) as error:
+                        self._lose(node, error)
+        # Whoever reads does not know of these yet.
+        self._alarm.set()
+
+    def wait(self, waiter: Waiter, until: float) -> None:
+        """Return when the waiter has news, or at `until`. `Unavailable` if too little can be heard any more."""
+
+        def is_over() -> bool:
+            if not waiter.stirred and not self.is_open:
+                raise Unavailable(DEAF)
+            return waiter.stirred
+
+        self._attend(waiter, until, is_over)
+
+    def close(self) -> None:
+        self._closed = True
+        self._hearing.clear()
+        for peer in list(self._peers.values()):
+            if self._generation == fork.generation():
+                peer.wake()
+            peer.close()
+        if self._generation == fork.generation():
+            self._alarm.set()
+        self._ring_all()
+
+    def _attend(self, waiter: Waiter, until: float, is_over: Callable[[], bool]) -> None:
+        self._present.append(waiter)
+        try:
+            while not is_over() and (left := min(until, waiter.again_at) - boottime()) > 0:
+                if self._take_role():
+                    try:
+                        waiter.bell = self._alarm
+                        if not waiter.stirred:
+                            self._read(min(left, LONGEST_NAP))
+                    finally:
+                        self._role.append(True)
+                    continue
+                waiter.bell = runtime.Event()
+                if not waiter.stirred and not self._role:
+                    waiter.bell.wait(min(left, LONGEST_NAP))
+        finally:
+            self._present.remove(waiter)
+            if self._role:
+                self._ring()
+
+    def _take_role(self) -> bool:
+        try:
+            return self._role.pop()
+        except IndexError:
+            return False
+
+    def _ring(self) -> None:
+        try:
+            self._present[0].ring()
+        except IndexError:
+            pass
+
+    def _ring_all(self) -> None:
+        for waiter in list(self._present):
+            waiter.ring()
+
+    def _read(self, patience: float) -> None:
+        """Whatever comes within that time, delivered."""
+        poll = select.poll()
+        poll.register(self._alarm.fd, select.POLLIN)
+        owners = {}
+        for node, peer in list(self._peers.items()):
+            if (fd := peer.fileno()) >= 0:
+                owners[fd] = node
+                poll.register(fd, peer.wants)
+        for fd, _ in poll.poll(ceil(patience * 1000)):
+            if fd == self._alarm.fd:
+                self._alarm.clear()
+                continue
+            node = owners[fd]
+            try:
+                for ticket, reply in self._peers[node].advance():
+                    self._heard(node, ticket, reply)
+            except (OSError, ValueError, EngineError) as error:
+                self._lose(node, error)
+
+    def _heard(self, node: int, ticket: int, reply: Reply) -> None:
+        if isinstance(reply, ReplyError):
+            raise explain(reply, self._nodes[node])
+        if ticket == SUBSCRIBED:
+            self._failures.pop(node, None)
+            self._hearing.add(node)
+            self._ring_all()
+        elif reply[0] == b"message":
+            self._deliver(node, reply[2])
+
+    def _lose(self, node: int, error: BaseException) -> None:
+        peer = self._peers.pop(node, None)
+        self._hearing.discard(node)
+        if peer is not None:
+            peer.close()
+        if not isinstance(error, EngineError):
+            error = unreachable(error, self._nodes[node], self._timeout)
+        self._failures[node] = error
+        if not self.is_open:
+            self._ring_all()
+
+
+class Alarm:
+    """A bell for whoever reads: it wakes a wait for sockets."""
+
+    __slots__ = ("fd",)
+
+    def __init__(self) -> None:
+        self.fd = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
+
+    def set(self) -> None:
+        os.eventfd_write(self.fd, 1)
+
+    def clear(self) -> None:
+        try:
+            os.eventfd_read(self.fd)
+        except BlockingIOError:
+            pass
+
+    def __del__(self) -> None:
+        os.close(self.fd)
