@@ -8,8 +8,8 @@ from fencepost.core.url import Url
 from fencepost.engines.redis.address import TLS_OPTIONS, Address, addresses, database
 
 FEWEST = 3
-# Of what a call may take in all: a claim may need three rounds, to ask, to write its token back and to give up.
-SHARE = 3
+# Of what a call may take in all: a claim may need two rounds, to ask and to write its token back.
+SHARE = 2
 
 
 class Roster(NamedTuple):

@@ -21,6 +21,8 @@ from fencepost.errors import EngineError, Unavailable
 
 MOST_IDLE = 16
 SUBSCRIBED = 1
+# A connection is given up only after that many times what its node has to answer: to make another takes time, too.
+STALLED = 2
 CLOSED = "the connections to the nodes were closed here"
 DEAF = "fewer connections than a majority are left on which nodes tell of votes"
 
@@ -74,7 +76,7 @@ class Crew:
             if node not in ballot.pending:
                 continue
             try:
-                if peer is None or peer.is_over(self._timeout):
+                if peer is None or peer.is_over(self._timeout * STALLED):
                     peer = self._replace(node)
                 peer.say(commands[node], (ticket,))
                 fd = peer.fileno()
