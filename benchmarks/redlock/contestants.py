@@ -10,9 +10,9 @@ from collections.abc import Coroutine
 from time import monotonic_ns, perf_counter_ns
 from typing import Any, ClassVar, TypeVar
 
-import fencepost
 import redlock
 
+import fencepost
 from benchmarks.contestant import Contestant
 from benchmarks.redlock.nodes import Ports
 from fencepost.engines.redis.resp import pack

@@ -17,7 +17,7 @@ from fencepost.engines.redis.redlock.waiter import Waiter
 from fencepost.engines.redis.resp import bulk
 from fencepost.engines.redis.script import Script
 
-CLAIM_HEAD = CLAIM.head(5, 6)
+CLAIM_HEAD = CLAIM.head(4, 6)
 ASK_HEAD = ASK.head(2, 3)
 FLAGS = {(wait, opens): bulk(b"%d" % wait) + bulk(b"%d" % opens) for wait in (0, 1) for opens in (0, 1)}
 
@@ -76,8 +76,12 @@ class Lease:
         self.confirmed: dict[int, float] = {}
         self.key = SINGLE.lease(holder.id)
         self._channel = channel.encode()
-        self._middle = bulk(self.key) + SINGLE.tail_bulk
+        self._middle = bulk(self.key) + bulk(SINGLE.mark)
         self._tail = tail_of(holder.label, "")
+        self._end = self._ending(self._tail)
+
+    def _ending(self, tail: bytes) -> bytes:
+        return bulk(b":" + tail) + bulk(b"%d" % self.ttl) + bulk(self._channel)
 
     def note(self, request: Request, place: Place, now: float) -> Entry:
         """Before anything is sent: from now on renewals cover it, whatever becomes of the answer."""
@@ -91,11 +95,8 @@ class Lease:
         script: Script
         if entry.alone:
             note = entry.request.asks[0].note
-            tail = bulk(b":%b%b" % (self._tail, note.encode())) if note else bulk(b":" + self._tail)
-            start = b"%b%b%b$%d\r\n%b\r\n%b$%d\r\n%d\r\n%b" % (
-                *(CLAIM_HEAD, place.pair, self._middle, len(own), own, tail),
-                *(len(str(self.ttl)), self.ttl, bulk(self._channel)),
-            )
+            end = self._ending(self._tail + note.encode()) if note else self._end
+            start = b"%b%b%b$%d\r\n%b\r\n%b" % (CLAIM_HEAD, place.pair, self._middle, len(own), own, end)
             script = CLAIM
         else:
             start = ASK_HEAD + place.lock_bulk + bulk(SINGLE.mark) + bulk(self.member(entry))

@@ -98,6 +98,9 @@ def judge(lease: Lease, subjects: list[Subject], replies: list[Reply | None], se
     gone: dict[tuple[int, str], str] = {}
     for number, (entry, held, _) in enumerate(subjects):
         key = (entry.request.serial, entry.name)
+        if lease.entries.get(entry.request.serial) is not entry:
+            # Given back meanwhile.
+            continue
         if held and kept[number] < majority:
             if kept[number] + len(unanswered & entry.votes.keys()) >= majority:
                 unsure = True

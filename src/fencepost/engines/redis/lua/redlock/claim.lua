@@ -1,5 +1,5 @@
 -- Claim one node's vote for one holder alone: claim.lua, but for what its token and its arrival are made of.
--- KEYS lock, queue, lease, mark, index; ARGV 'fp:id:serial:', ':tail', ttl in ms, channel, wait, open
+-- KEYS lock, queue, lease, mark; ARGV 'fp:id:serial:', ':tail', ttl in ms, channel, wait, open
 -- The clock counts in steps of 0.1 s, so that nodes that have seen the same grants propose the same token.
 local state = redis.call('MGET', KEYS[1], KEYS[3], KEYS[4])
 local time = redis.call('TIME')
@@ -21,7 +21,6 @@ if not state[1] and (state[2] or ARGV[6] == '1') and redis.call('EXISTS', KEYS[2
     redis.call('SET', KEYS[3], '1', 'PX', ARGV[3])
   end
   redis.call('SET', KEYS[4], text)
-  redis.call('ZADD', KEYS[5], now / 1000 + ARGV[3], KEYS[1])
   return token
 end
 local S = string.sub(KEYS[4], 1, -5)

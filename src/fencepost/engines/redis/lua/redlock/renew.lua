@@ -9,7 +9,7 @@ local ttl = ARGV[1] + 0
 local known = redis.call('EXISTS', KEYS[1])
 redis.call('SET', KEYS[1], '1', 'PX', ttl)
 local time = redis.call('TIME')
-local now = math.floor(time[1] * 1000 + time[2] / 1000)
+local now = time[1] * 1000000 + time[2]
 local amiss = { known }
 local function why_gone(key)
   for _, entry in ipairs(redis.call('LRANGE', KEYS[3], 0, -1)) do
@@ -30,7 +30,6 @@ end
 for first = 5, #KEYS, 500 do
   local last = math.min(first + 499, #KEYS)
   local values = redis.call('MGET', unpack(KEYS, first, last))
-  local index = {}
   for i = first, last do
     local lock, said, value = KEYS[i], ARGV[i - 3], values[i - first + 1]
     local sort = string.sub(said, 1, 1)
@@ -56,7 +55,7 @@ for first = 5, #KEYS, 500 do
         found = why_gone(key)
         if sort == '^' and found == '-' and redis.call('SET', lock, string.sub(said, 2), 'NX', 'PX', ttl) then
           local token = string.match(said, '^%d+', #own + 2)
-          local mark = redis.call('GET', KEYS[4]) or now * 1000 + 200000
+          local mark = redis.call('GET', KEYS[4]) or now + 200000
           redis.call('SET', KEYS[4], string.format('%.0f', math.max(token, mark)))
           found = false
         end
@@ -66,15 +65,8 @@ for first = 5, #KEYS, 500 do
       amiss[#amiss + 1] = i - 4
       amiss[#amiss + 1] = found
     end
-    if not found or string.sub(found, 1, 1) == '+' then
-      index[#index + 1] = now + ttl
-      index[#index + 1] = lock
-    end
-  end
-  if #index > 0 then
-    redis.call('ZADD', KEYS[2], 'GT', unpack(index))
   end
 end
--- What holders that died have left in the index.
-redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', now)
+-- What the scripts of a single server keep, and nobody needs here.
+redis.call('DEL', KEYS[2])
 return known == 1 and #amiss == 1 and 1 or amiss

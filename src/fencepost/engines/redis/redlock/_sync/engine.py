@@ -11,6 +11,7 @@ or clocks agree, and a fence refuses the older. docs/engines/redlock.md says mor
 """
 
 import random
+import re
 import secrets
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
@@ -32,16 +33,19 @@ from fencepost.engines.redis.redlock.fleet import threads as fleet
 from fencepost.engines.redis.redlock.lease import Entry, Lease, Vote
 from fencepost.engines.redis.redlock.renewal import LOST, compose, judge
 from fencepost.engines.redis.redlock.roster import roster
-from fencepost.engines.redis.redlock.script import ACCEPT, RELEASE, RENEW, YIELD
+from fencepost.engines.redis.redlock.script import ACCEPT, NAMES, RELEASE, RENEW, YIELD
 from fencepost.engines.redis.redlock.tally import Tally
 from fencepost.engines.redis.redlock.waiter import Waiter
-from fencepost.engines.redis.resp import Reply
-from fencepost.engines.redis.script import EVICT, LEAVE, LOOK, NAMES, OPEN
+from fencepost.engines.redis.resp import Reply, bulk
+from fencepost.engines.redis.script import EVICT, LEAVE, LOOK, OPEN
 from fencepost.errors import Refused, Unavailable
 
 AUDIT_LENGTH = 1000
 MOST_PLACES = 10_000
 RELEASE_HEAD = RELEASE.head(3, 2)
+MARK = bulk(SINGLE.mark)
+# What means something in a pattern of keys.
+SPECIAL = re.compile(rb"[][*?^\\-]")
 FORGOTTEN = "a majority of nodes has no lease of this holder: it ended, or they lost their memory"
 
 
@@ -97,7 +101,8 @@ class RedlockEngine:
         for serial, _ in verdict.gone:
             lease.entries.pop(serial, None)
         if verdict.unsure:
-            raise ballot.trouble(self._majority)
+            ballot.check(self._majority)
+            raise Unavailable("too few nodes answered to tell whether a majority of them still has all that is held")
         lease.base = sent_at
         known = {(serial, entry.name) for serial, entry in list(lease.entries.items())}
         lost = {(each.serial, each.name): LOST for each in claims if (each.serial, each.name) not in known}
@@ -132,7 +137,7 @@ class RedlockEngine:
         ballot = Ballot(self._size, self._majority, is_vote)
         sent_at = self._now()
         self._fleet.ask(script, commands, ballot)
-        unknown = _note_votes(lease, entry, ballot.replies, sent_at)
+        unknown = _note_votes(lease, entry, ballot.replies, sent_at, self._now())
         if len(votes := lease.proven(entry)) >= self._majority:
             return self._win(entry, votes)
         if unknown >= self._majority:
@@ -153,14 +158,14 @@ class RedlockEngine:
             return Granted((entry.token,))
         token, complete = agree(proposals.values(), self._majority)
         if not complete:
-            ballot = self._ballot(is_one)
-            for node, proposal in proposals.items():
-                if proposal == token:
-                    ballot.hear(node, 1)
+            behind = {node for node, proposal in proposals.items() if proposal == token}
+            ballot = self._ballot(is_one, self._majority - len(behind), set(range(self._size)) - behind)
             keys = [entry.place.lock, SINGLE.prefix + b"hold\0" + entry.place.lock, SINGLE.mark]
             self._fleet.ask(ACCEPT, [ACCEPT.pack(keys, entry.own[3:-1], token)] * self._size, ballot)
-            if ballot.ayes < self._majority:
-                raise Unavailable(f"{ballot.ayes} nodes accepted the token, and {self._majority} are needed")
+            if ballot.ayes < ballot.need:
+                raise Unavailable(
+                    f"{len(behind) + ballot.ayes} nodes accepted the token, and {self._majority} are needed"
+                )
         entry.token = token
         entry.waiter = None
         return Granted((token,))
@@ -170,8 +175,7 @@ class RedlockEngine:
         lease.entries.pop(entry.request.serial, None)
         late = {*ballot.pending, *ballot.failures}
         if entry.votes or late:
-            leaving = self._ballot(any_reply, len(entry.votes))
-            leaving.pending = late | entry.votes.keys()
+            leaving = self._ballot(any_reply, len(entry.votes), late | entry.votes.keys())
             self._fleet.ask(LEAVE, [self._leaving(lease, entry)] * self._size, leaving)
         return Busy(_ahead(entry, ballot.replies, self._majority))
 
@@ -250,7 +254,7 @@ class RedlockEngine:
             text = member(holder, Request(holder, serial, (ask,)), [place.lock], 0, b"")
         ballot = Ballot(self._size, self._majority, is_one)
         command = b"%b%b%b$%d\r\n%b\r\n$%d\r\n%b\r\n" % (
-            *(RELEASE_HEAD, place.pair, place.shard.index_bulk),
+            *(RELEASE_HEAD, place.pair, MARK),
             *(len(own), own, len(text), text),
         )
         self._fleet.ask(RELEASE, [command] * self._size, ballot)
@@ -275,12 +279,28 @@ class RedlockEngine:
         return Tally(name, place.lock, ballot.replies, self._majority)
 
     def names(self, prefix: str) -> Sequence[str]:
-        ballot = self._ballot(any_reply, self._size)
-        command = NAMES.pack([SINGLE.index], (self._prefix + prefix).encode())
-        self._fleet.ask(NAMES, [command] * self._size, ballot)
-        ballot.check(self._majority)
-        seen = Counter(lock for reply in ballot.replies for lock in reply or ())
-        enough = self._majority - (self._size - ballot.answered)
+        start = SPECIAL.sub(rb"\\\g<0>", (self._prefix + prefix).encode()) + b"*"
+        patterns = (start, SINGLE.prefix + b"queue\0" + start)
+        where = [b"0"] * self._size
+        found: list[set[bytes]] = [set() for _ in where]
+        failed: set[int] = set()
+        going = set(range(self._size))
+        while going:
+            ballot = self._ballot(any_reply, self._size, going)
+            self._fleet.ask(NAMES, [NAMES.pack([], cursor, *patterns) for cursor in where], ballot)
+            for node in list(going):
+                reply = ballot.replies[node]
+                if reply is None:
+                    failed.add(node)
+                else:
+                    where[node] = reply[0]
+                    found[node].update(reply[1])
+                if reply is None or reply[0] == b"0":
+                    going.discard(node)
+            if self._size - len(failed) < self._majority:
+                raise ballot.trouble(self._majority)
+        seen = Counter(lock for node, locks in enumerate(found) if node not in failed for lock in locks)
+        enough = self._majority - len(failed)
         return sorted(lock.decode()[len(self._prefix) :] for lock, count in seen.items() if count >= enough)
 
     def evict(self, name: str, by: str) -> tuple[Claim, ...]:
@@ -306,8 +326,10 @@ class RedlockEngine:
 
     # Inside
 
-    def _ballot(self, is_aye: Callable[[Reply], bool], need: int | None = None) -> Ballot:
-        return Ballot(self._size, self._majority if need is None else need, is_aye)
+    def _ballot(
+        self, is_aye: Callable[[Reply], bool], need: int | None = None, asked: Collection[int] | None = None
+    ) -> Ballot:
+        return Ballot(self._size, self._majority if need is None else need, is_aye, asked)
 
     def _place(self, name: str) -> Place:
         place = self._places.get(name)
@@ -343,17 +365,17 @@ class RedlockEngine:
             waiter.stir()
 
 
-def _note_votes(lease: Lease, entry: Entry, replies: list[Reply | None], sent_at: float) -> int:
+def _note_votes(lease: Lease, entry: Entry, replies: list[Reply | None], sent_at: float, now: float) -> int:
     """What nodes said to a claim; how many do not know its lease."""
     unknown = 0
     for node, reply in enumerate(replies):
         if reply is None:
             continue
         if type(reply) is int:
-            entry.votes[node] = Vote(reply, sent_at, sent_at)
+            entry.votes[node] = Vote(reply, sent_at, now)
             lease.nodes.add(node)
         elif reply[0] == 1:
-            entry.votes[node] = Vote(int(reply[1]), sent_at, sent_at)
+            entry.votes[node] = Vote(int(reply[1]), sent_at, now)
             lease.nodes.add(node)
         elif reply[0] == 0:
             entry.queued_at[node] = sent_at

@@ -36,9 +36,8 @@ class Fleet:
         if self._closed:
             raise Unavailable(CLOSED)
         decision = asyncio.get_running_loop().create_future()
-        for node, connection in enumerate(self._connections):
-            if node not in ballot.pending:
-                continue
+        for node in ballot.asked:
+            connection = self._connections[node]
             command = commands[node]
             future: asyncio.Future[Reply]
             if connection is not None and connection.error is None:
@@ -48,8 +47,9 @@ class Fleet:
             future.add_done_callback(partial(self._heard, decision, ballot, node, script, command))
         if not ballot.decided:
             await self._wait(decision)
-        for node in list(ballot.pending) if not ballot.decided else ():
-            ballot.fail(node, unreachable(TimeoutError(), self._nodes[node], self._timeout))
+        if not ballot.decided:
+            for node in ballot.pending:
+                ballot.fail(node, unreachable(TimeoutError(), self._nodes[node], self._timeout))
 
     async def _wait(self, decision: "asyncio.Future[None]") -> None:
         timer = asyncio.get_running_loop().call_later(self._timeout, _finish, decision)
@@ -141,7 +141,7 @@ class Ears:
         decision = loop.create_future()
         for node in range(len(self._nodes)):
             if self._hears(node):
-                ballot.hear(node, None)
+                ballot.hear(node, True)
             else:
                 self._open(node).add_done_callback(partial(self._opened, decision, ballot, node))
         if not ballot.decided:
@@ -206,7 +206,7 @@ class Ears:
         if decision.done():
             return
         if error is None:
-            decided = ballot.hear(node, None)
+            decided = ballot.hear(node, True)
         elif isinstance(error, EngineError):
             decided = ballot.fail(node, error)
         else:

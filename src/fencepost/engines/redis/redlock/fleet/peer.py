@@ -15,51 +15,66 @@ from fencepost.engines.redis.resp import Parser, Reply, ReplyError
 from fencepost.engines.redis.trouble import explain
 
 CHUNK = 65536
+TRUSTED = 1.0
 NOT_NOW = (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError)
 # Tickets of what is said to a node; what it answers has the ticket of what it answers to.
 GREETING, NOBODY, PUSHED = 0, -1, -2
 
 
 class Peer:
-    """Wait for `wants` on `fileno`, then `advance`. An exception ends it."""
+    """Wait for `wants` on `fileno`, then `advance`. `changed` when either has. An exception ends it."""
 
-    __slots__ = ("__weakref__", "_opening", "_out", "_parser", "_said_at", "_tickets", "address", "socket", "wants")
+    __slots__ = (
+        "__weakref__",
+        "_opening",
+        "_out",
+        "_parser",
+        "_tickets",
+        "_used_at",
+        "address",
+        "changed",
+        "socket",
+        "wants",
+    )
 
     def __init__(self, address: Address) -> None:
         self.address = address
         self.socket: socket.socket | None = None
         self.wants = 0
+        self.changed = True
         self._parser = Parser()
-        self._tickets: deque[int] = deque()
-        self._said_at = monotonic()
+        self._used_at = monotonic()
+        # Each with when it was given.
+        self._tickets: deque[tuple[int, float]] = deque()
         self._out = b""
         self._opening: Iterator[int] | None = self._open()
         greeting = address.greeting()
         if greeting:
             self._out = b"".join(greeting)
-            self._tickets.extend([GREETING] * len(greeting))
+            self._tickets.extend([(GREETING, self._used_at)] * len(greeting))
         _alive.add(self)
         self._step()
 
     def fileno(self) -> int:
         return -1 if self.socket is None else self.socket.fileno()
 
-    def say(self, commands: bytes, tickets: Sequence[int]) -> None:
-        """Send, as far as it goes now. Each command has a ticket, for its answer."""
-        if not self._tickets:
-            self._said_at = monotonic()
-        self._tickets.extend(tickets)
+    def say(self, command: bytes, ticket: int, now: float | None = None) -> bool:
+        """Send, as far as it goes now; its answer will have that ticket. Whether anything has `changed`."""
+        self._used_at = monotonic() if now is None else now
+        self._tickets.append((ticket, self._used_at))
         if self._opening is not None or self._out:
-            self._out += commands
-            return
+            self._out += command
+            return self.changed
         assert self.socket is not None
         try:
-            sent = self.socket.send(commands)
+            sent = self.socket.send(command)
         except NOT_NOW:
             sent = 0
-        if sent < len(commands):
-            self._out = commands[sent:]
+        if sent < len(command):
+            self._out = command[sent:]
             self.wants = select.POLLIN | select.POLLOUT
+            self.changed = True
+        return self.changed
 
     def advance(self) -> list[tuple[int, Reply]]:
         """Go on, now that `wants` has come: whatever was answered, with its ticket."""
@@ -68,16 +83,18 @@ class Peer:
             return []
         if self._out:
             self._send_rest()
-        return [(self._tickets.popleft() if self._tickets else PUSHED, reply) for reply in self._receive()]
+        tickets = self._tickets
+        return [(tickets.popleft()[0] if tickets else PUSHED, reply) for reply in self._receive()]
 
-    def is_over(self, timeout: float) -> bool:
+    def is_over(self, now: float, timeout: float) -> bool:
         """Whether it owes an answer for longer than that, or has ended while nobody looked."""
-        if self._tickets:
-            return monotonic() - self._said_at > timeout
-        if monotonic() - self._said_at < 1.0:
+        if self._tickets and now - self._tickets[0][1] > timeout:
+            # What it answered while nobody waited for it is still to be read.
+            self.advance()
+            return bool(self._tickets) and now - self._tickets[0][1] > timeout
+        if self._tickets or now - self._used_at < TRUSTED:
             return False
         # To look each time would cost a system call. Nothing is owed, so there is nothing to read but the end.
-        self._said_at = monotonic()
         poll = select.poll()
         poll.register(self.fileno(), select.POLLIN)
         return bool(poll.poll(0))
@@ -102,6 +119,7 @@ class Peer:
 
     def _step(self) -> None:
         assert self._opening is not None
+        self.changed = True
         try:
             self.wants = next(self._opening)
         except StopIteration:
@@ -151,8 +169,9 @@ class Peer:
         except NOT_NOW:
             pass
         self.wants = select.POLLIN | (select.POLLOUT if self._out else 0)
+        self.changed = True
 
-    def _receive(self) -> list[Reply]:
+    def _receive(self) -> Sequence[Reply]:
         assert self.socket is not None
         replies: list[Reply] = []
         while True:
@@ -166,7 +185,7 @@ class Peer:
             # An encrypted socket may hold more than the kernel knows of.
             if not (isinstance(self.socket, ssl.SSLSocket) and self.socket.pending()):
                 break
-        while self._tickets and self._tickets[0] == GREETING and replies:
+        while self._tickets and self._tickets[0][0] == GREETING and replies:
             self._tickets.popleft()
             reply = replies.pop(0)
             if isinstance(reply, ReplyError):

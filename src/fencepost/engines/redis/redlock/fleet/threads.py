@@ -67,78 +67,88 @@ class Crew:
         self._timeout = timeout
         self._peers: list[Peer | None] = [None] * len(nodes)
         self._ticket = 0
+        # Kept from one question to the next: to make it anew takes longer than to be woken by late answers.
+        self._poll = select.poll()
+        self._owners: dict[int, int] = {}
 
     def ask(self, script: Script, commands: Sequence[bytes], ballot: Ballot) -> None:
         self._ticket = ticket = self._ticket + 1
-        poll = select.poll()
-        owners: dict[int, int] = {}
-        for node, peer in enumerate(self._peers):
-            if node not in ballot.pending:
-                continue
+        now = monotonic()
+        peers = self._peers
+        for node in ballot.asked:
+            peer = peers[node]
             try:
-                if peer is None or peer.is_over(self._timeout * STALLED):
+                if peer is None or peer.is_over(now, self._timeout * STALLED):
                     peer = self._replace(node)
-                peer.say(commands[node], (ticket,))
-                fd = peer.fileno()
-                poll.register(fd, peer.wants)
-                owners[fd] = node
+                if peer.say(commands[node], ticket, now):
+                    self._watch(peer, node)
             except (OSError, ValueError, EngineError) as error:
                 self._drop(node, error, ballot)
-        deadline = monotonic() + self._timeout
+        deadline = now + self._timeout
         while not ballot.decided:
             left = deadline - monotonic()
-            ready = poll.poll(ceil(left * 1000)) if left > 0 else ()
+            ready = self._poll.poll(ceil(left * 1000)) if left > 0 else ()
             if not ready:
                 break
             for fd, _ in ready:
-                poll.unregister(fd)
-                node = owners.pop(fd)
-                peer = self._peers[node]
+                node = self._owners[fd]
+                peer = peers[node]
                 assert peer is not None
                 try:
-                    self._hear(peer, node, script, commands[node], ballot)
-                    if node in ballot.pending:
-                        fd = peer.fileno()
-                        poll.register(fd, peer.wants)
-                        owners[fd] = node
+                    for heard, reply in peer.advance():
+                        if heard == ticket:
+                            self._hear(peer, node, reply, script, commands[node], ballot)
+                    if peer.changed:
+                        self._watch(peer, node)
                 except (OSError, ValueError, EngineError) as error:
                     self._drop(node, error, ballot)
-        for node in list(ballot.pending) if not ballot.decided else ():
-            ballot.fail(node, unreachable(TimeoutError(), self._nodes[node], self._timeout))
+        if not ballot.decided:
+            for node in ballot.pending:
+                ballot.fail(node, unreachable(TimeoutError(), self._nodes[node], self._timeout))
 
-    def _hear(self, peer: Peer, node: int, script: Script, command: bytes, ballot: Ballot) -> None:
-        for ticket, reply in peer.advance():
-            if ticket == self._ticket:
-                if type(reply) is not ReplyError:
-                    ballot.hear(node, reply)
-                elif reply.code == "NOSCRIPT":
-                    # It did not run.
-                    peer.say(script.load + command, (NOBODY, ticket))
-                else:
-                    ballot.fail(node, explain(reply, peer.address))
+    def _hear(self, peer: Peer, node: int, reply: Reply, script: Script, command: bytes, ballot: Ballot) -> None:
+        if type(reply) is not ReplyError:
+            ballot.hear(node, reply)
+        elif reply.code == "NOSCRIPT":
+            # It did not run.
+            peer.say(script.load, NOBODY)
+            peer.say(command, self._ticket)
+        else:
+            ballot.fail(node, explain(reply, peer.address))
+
+    def _watch(self, peer: Peer, node: int) -> None:
+        """Wait for what it wants from now on."""
+        for fd in [fd for fd, owner in self._owners.items() if owner == node]:
+            self._unwatch(fd)
+        self._poll.register(peer.fileno(), peer.wants)
+        self._owners[peer.fileno()] = node
+        peer.changed = False
+
+    def _unwatch(self, fd: int) -> None:
+        del self._owners[fd]
+        self._poll.unregister(fd)
 
     def _replace(self, node: int) -> Peer:
-        before = self._peers[node]
-        if before is not None:
-            self._peers[node] = None
-            before.close()
+        self._close(node)
         peer = self._peers[node] = Peer(self._nodes[node])
         return peer
 
     def _drop(self, node: int, error: BaseException, ballot: Ballot) -> None:
-        peer = self._peers[node]
-        self._peers[node] = None
+        self._close(node)
+        if node in ballot.pending:
+            known = error if isinstance(error, EngineError) else unreachable(error, self._nodes[node], self._timeout)
+            ballot.fail(node, known)
+
+    def _close(self, node: int) -> None:
+        peer, self._peers[node] = self._peers[node], None
+        for fd in [fd for fd, owner in self._owners.items() if owner == node]:
+            self._unwatch(fd)
         if peer is not None:
             peer.close()
-        ballot.fail(
-            node,
-            error if isinstance(error, EngineError) else unreachable(error, self._nodes[node], self._timeout),
-        )
 
     def close(self) -> None:
-        for peer in self._peers:
-            if peer is not None:
-                peer.close()
+        for node in range(len(self._nodes)):
+            self._close(node)
 
 
 class Ears:
@@ -192,7 +202,7 @@ class Ears:
                 if node not in self._peers and not self._closed:
                     try:
                         peer = Peer(address)
-                        peer.say(pack("SUBSCRIBE", self.channel), (SUBSCRIBED,))
+                        peer.say(pack("SUBSCRIBE", self.channel), SUBSCRIBED)
                         self._peers[node] = peer
                     except (OSError, ValueError, EngineError) as error:
                         self._lose(node, error)
