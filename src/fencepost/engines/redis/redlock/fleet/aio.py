@@ -16,8 +16,6 @@ from fencepost.engines.redis.trouble import explain, unreachable
 from fencepost.engines.redis.wire.aio import Connection, connect
 from fencepost.errors import EngineError, Unavailable
 
-# A connection is given up only after that many times what its node has to answer: to make another takes time, too.
-STALLED = 2
 CLOSED = "the connections to the nodes were closed here"
 DEAF = "fewer connections than a majority are left on which nodes tell of votes"
 
@@ -92,7 +90,7 @@ class Fleet:
         async with self._connecting[node]:
             connection = self._connections[node]
             if connection is None or connection.error is not None:
-                connection = self._connections[node] = await connect(self._nodes[node], self._timeout * STALLED)
+                connection = self._connections[node] = await connect(self._nodes[node], self._timeout)
             future = connection.send(command)
         return await future
 

@@ -21,8 +21,6 @@ from fencepost.errors import EngineError, Unavailable
 
 MOST_IDLE = 16
 SUBSCRIBED = 1
-# A connection is given up only after that many times what its node has to answer: to make another takes time, too.
-STALLED = 2
 CLOSED = "the connections to the nodes were closed here"
 DEAF = "fewer connections than a majority are left on which nodes tell of votes"
 
@@ -78,7 +76,7 @@ class Crew:
         for node in ballot.asked:
             peer = peers[node]
             try:
-                if peer is None or peer.is_over(now, self._timeout * STALLED):
+                if peer is None or peer.is_over(now, self._timeout):
                     peer = self._replace(node)
                 if peer.say(commands[node], ticket, now):
                     self._watch(peer, node)
