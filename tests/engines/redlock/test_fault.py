@@ -208,3 +208,16 @@ def test_all_nodes_restarted_while_nobody_looked_are_found_again(start_nodes: St
             node.kill()
             node.start()
         assert session.lock("a").acquire(timeout=10).token > old.token
+
+
+def test_a_release_reaches_also_the_nodes_that_answer_late_that_they_do_not_know_its_script(
+    nodes: list[ServerProcess], url: str
+) -> None:
+    with fencepost.connect(url, ttl=30) as session:
+        grant = session.lock("a").acquire()
+        until(lambda: all(command(port_of(node), "EXISTS", "a") for node in nodes))
+        for node in nodes:
+            command(port_of(node), "SCRIPT", "FLUSH")
+        grant.release()
+        session.look("b")
+        until(lambda: not any(command(port_of(node), "EXISTS", "a") for node in nodes), 5)

@@ -5,8 +5,7 @@ accepted while its vote was with us is above every earlier one, and below every 
 a node in common.
 """
 
-from collections import Counter
-from collections.abc import Collection
+from collections.abc import Iterable
 from typing import NamedTuple
 
 
@@ -17,8 +16,9 @@ class Agreement(NamedTuple):
     complete: bool
 
 
-def agree(proposals: Collection[int], majority: int) -> Agreement:
-    (token, count), *_ = Counter(proposals).most_common(1)
-    if count >= majority:
-        return Agreement(token, True)
-    return Agreement(max(proposals), False)
+def agree(proposals: Iterable[int], majority: int) -> Agreement:
+    found = list(proposals)
+    for token in set(found):
+        if found.count(token) >= majority:
+            return Agreement(token, True)
+    return Agreement(max(found), False)

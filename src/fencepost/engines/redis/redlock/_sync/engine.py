@@ -28,9 +28,10 @@ from fencepost.engines.redis import record
 from fencepost.engines.redis.key import SINGLE, Place
 from fencepost.engines.redis.lease import leave, member
 from fencepost.engines.redis.redlock.agreement import agree
+from fencepost.engines.redis.redlock.answer import agreed, ahead, note_votes
 from fencepost.engines.redis.redlock.ballot import Ballot, any_reply, is_one, is_vote
 from fencepost.engines.redis.redlock.fleet import threads as fleet
-from fencepost.engines.redis.redlock.lease import Entry, Lease, Vote
+from fencepost.engines.redis.redlock.lease import Entry, Lease
 from fencepost.engines.redis.redlock.renewal import LOST, compose, judge
 from fencepost.engines.redis.redlock.roster import roster
 from fencepost.engines.redis.redlock.script import ACCEPT, NAMES, RELEASE, RENEW, YIELD
@@ -137,7 +138,7 @@ class RedlockEngine:
         ballot = Ballot(self._size, self._majority, is_vote)
         sent_at = self._now()
         self._fleet.ask(script, commands, ballot)
-        unknown = _note_votes(lease, entry, ballot.replies, sent_at, self._now())
+        unknown = note_votes(lease, entry, ballot.replies, sent_at, self._now())
         if len(votes := lease.proven(entry)) >= self._majority:
             return self._win(entry, votes)
         if unknown >= self._majority:
@@ -177,7 +178,7 @@ class RedlockEngine:
         if entry.votes or late:
             leaving = self._ballot(any_reply, len(entry.votes), late | entry.votes.keys())
             self._fleet.ask(LEAVE, [self._leaving(lease, entry)] * self._size, leaving)
-        return Busy(_ahead(entry, ballot.replies, self._majority))
+        return Busy(ahead(entry, ballot.replies, self._majority))
 
     def _queue(self, lease: Lease, entry: Entry, replies: list[Reply | None]) -> Queued:
         waiter = entry.waiter = entry.waiter or Waiter()
@@ -189,7 +190,7 @@ class RedlockEngine:
             again = min(again, backoff(entry.looks, random.random(), first=0.01, most=0.1))
             entry.looks += 1
         waiter.again_at = self._now() + again
-        return Queued(entry.request, _ahead(entry, replies, self._majority), entry)
+        return Queued(entry.request, ahead(entry, replies, self._majority), entry)
 
     def wait(self, queued: Queued, timeout: float) -> Granted | Queued | Gone:
         entry: Entry = queued.place
@@ -315,7 +316,7 @@ class RedlockEngine:
                 claim = record.claim_of(name, place.lock, text)
                 taken.setdefault((claim.holder.id, claim.serial), []).append(claim)
         enough = self._majority - (self._size - ballot.answered)
-        found = [_agreed(claims, self._majority) for claims in taken.values() if len(claims) >= enough]
+        found = [agreed(claims, self._majority) for claims in taken.values() if len(claims) >= enough]
         return tuple(sorted(found, key=lambda claim: claim.token or 0))
 
     def close(self) -> None:
@@ -363,47 +364,6 @@ class RedlockEngine:
                 return
         if waiter is not None:
             waiter.stir()
-
-
-def _note_votes(lease: Lease, entry: Entry, replies: list[Reply | None], sent_at: float, now: float) -> int:
-    """What nodes said to a claim; how many do not know its lease."""
-    unknown = 0
-    for node, reply in enumerate(replies):
-        if reply is None:
-            continue
-        if type(reply) is int:
-            entry.votes[node] = Vote(reply, sent_at, now)
-            lease.nodes.add(node)
-        elif reply[0] == 1:
-            entry.votes[node] = Vote(int(reply[1]), sent_at, now)
-            lease.nodes.add(node)
-        elif reply[0] == 0:
-            entry.queued_at[node] = sent_at
-            entry.lose_vote(node, sent_at)
-            lease.nodes.add(node)
-        else:
-            entry.lose_vote(node, sent_at)
-            lease.nodes.discard(node)
-            unknown += 1
-    return unknown
-
-
-def _ahead(entry: Entry, replies: list[Reply | None], majority: int) -> tuple[Claim, ...]:
-    """Who is in the way, as most nodes say."""
-    found: dict[tuple[str, int], list[Claim]] = {}
-    for reply in replies:
-        if type(reply) is list and reply[0] == 0:
-            for text in reply[5::3]:
-                claim = record.claim_of(entry.name, entry.place.lock, text)
-                found.setdefault((claim.holder.id, claim.serial), []).append(claim)
-    most = max((len(claims) for claims in found.values()), default=0)
-    return tuple(_agreed(claims, majority) for claims in found.values() if len(claims) == most)
-
-
-def _agreed(claims: list[Claim], majority: int) -> Claim:
-    """One claim, as its nodes say it."""
-    tokens = [claim.token for claim in claims if claim.token is not None]
-    return claims[0]._replace(token=agree(tokens, majority).token if tokens else None)
 
 
 Engine = RedlockEngine

@@ -76,15 +76,23 @@ class Peer:
             self.changed = True
         return self.changed
 
-    def advance(self) -> list[tuple[int, Reply]]:
+    def advance(self) -> Sequence[tuple[int, Reply]]:
         """Go on, now that `wants` has come: whatever was answered, with its ticket."""
         if self._opening is not None:
             self._step()
-            return []
+            return ()
         if self._out:
             self._send_rest()
+        assert self.socket is not None
         tickets = self._tickets
-        return [(tickets.popleft()[0] if tickets else PUSHED, reply) for reply in self._receive()]
+        try:
+            data = self.socket.recv(CHUNK)
+        except NOT_NOW:
+            return ()
+        # One number that comes alone, as most do, is not worth a parser.
+        if data[:1] == b":" and tickets and not self._parser.rest and data.find(b"\n") == len(data) - 1:
+            return ((tickets.popleft()[0], int(data[1:])),)
+        return [(tickets.popleft()[0] if tickets else PUSHED, reply) for reply in self._parse(data)]
 
     def is_over(self, now: float, timeout: float) -> bool:
         """Whether it owes an answer for longer than that, or has ended while nobody looked."""
@@ -171,20 +179,17 @@ class Peer:
         self.wants = select.POLLIN | (select.POLLOUT if self._out else 0)
         self.changed = True
 
-    def _receive(self) -> Sequence[Reply]:
+    def _parse(self, data: bytes) -> list[Reply]:
         assert self.socket is not None
         replies: list[Reply] = []
         while True:
-            try:
-                data = self.socket.recv(CHUNK)
-            except NOT_NOW:
-                break
             if not data:
                 raise ConnectionError("the server closed the connection")
             replies.extend(self._parser.feed(data))
             # An encrypted socket may hold more than the kernel knows of.
             if not (isinstance(self.socket, ssl.SSLSocket) and self.socket.pending()):
                 break
+            data = self.socket.recv(CHUNK)
         while self._tickets and self._tickets[0][0] == GREETING and replies:
             self._tickets.popleft()
             reply = replies.pop(0)

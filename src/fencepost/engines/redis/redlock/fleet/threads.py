@@ -12,7 +12,7 @@ from fencepost._runtime import threads as runtime
 from fencepost._runtime.clock import LONGEST_NAP, boottime
 from fencepost.engines.redis.address import Address
 from fencepost.engines.redis.redlock.ballot import Ballot
-from fencepost.engines.redis.redlock.fleet.peer import NOBODY, Peer
+from fencepost.engines.redis.redlock.fleet.peer import NOBODY, TRUSTED, Peer
 from fencepost.engines.redis.redlock.waiter import Waiter
 from fencepost.engines.redis.resp import Reply, ReplyError, pack
 from fencepost.engines.redis.script import Script
@@ -21,6 +21,7 @@ from fencepost.errors import EngineError, Unavailable
 
 MOST_IDLE = 16
 SUBSCRIBED = 1
+REMEMBERED = 64
 CLOSED = "the connections to the nodes were closed here"
 DEAF = "fewer connections than a majority are left on which nodes tell of votes"
 
@@ -65,18 +66,24 @@ class Crew:
         self._timeout = timeout
         self._peers: list[Peer | None] = [None] * len(nodes)
         self._ticket = 0
+        # What was asked last, for nodes that answer late that they do not know the script.
+        self._asked: deque[tuple[int, Script, Sequence[bytes]]] = deque(maxlen=REMEMBERED)
         # Kept from one question to the next: to make it anew takes longer than to be woken by late answers.
         self._poll = select.poll()
         self._owners: dict[int, int] = {}
+        self._check_at = 0.0
 
     def ask(self, script: Script, commands: Sequence[bytes], ballot: Ballot) -> None:
         self._ticket = ticket = self._ticket + 1
+        self._asked.append((ticket, script, commands))
         now = monotonic()
         peers = self._peers
+        if now > self._check_at:
+            self._check(now)
         for node in ballot.asked:
             peer = peers[node]
             try:
-                if peer is None or peer.is_over(now, self._timeout):
+                if peer is None:
                     peer = self._replace(node)
                 if peer.say(commands[node], ticket, now):
                     self._watch(peer, node)
@@ -94,8 +101,14 @@ class Crew:
                 assert peer is not None
                 try:
                     for heard, reply in peer.advance():
-                        if heard == ticket:
-                            self._hear(peer, node, reply, script, commands[node], ballot)
+                        if type(reply) is ReplyError and reply.code == "NOSCRIPT":
+                            self._load(peer, node, heard)
+                        elif heard != ticket:
+                            pass
+                        elif type(reply) is ReplyError:
+                            ballot.fail(node, explain(reply, peer.address))
+                        else:
+                            ballot.hear(node, reply)
                     if peer.changed:
                         self._watch(peer, node)
                 except (OSError, ValueError, EngineError) as error:
@@ -104,15 +117,22 @@ class Crew:
             for node in ballot.pending:
                 ballot.fail(node, unreachable(TimeoutError(), self._nodes[node], self._timeout))
 
-    def _hear(self, peer: Peer, node: int, reply: Reply, script: Script, command: bytes, ballot: Ballot) -> None:
-        if type(reply) is not ReplyError:
-            ballot.hear(node, reply)
-        elif reply.code == "NOSCRIPT":
-            # It did not run.
-            peer.say(script.load, NOBODY)
-            peer.say(command, self._ticket)
-        else:
-            ballot.fail(node, explain(reply, peer.address))
+    def _check(self, now: float) -> None:
+        """Let go of those that are over, now and then: to look each time would take its time."""
+        self._check_at = now + min(self._timeout, TRUSTED) / 2
+        for node, peer in enumerate(self._peers):
+            try:
+                if peer is not None and peer.is_over(now, self._timeout):
+                    self._close(node)
+            except (OSError, ValueError, EngineError):
+                self._close(node)
+
+    def _load(self, peer: Peer, node: int, ticket: int) -> None:
+        """It did not run. Also when nobody waits for it any more: others may wait for what it does."""
+        for number, script, commands in self._asked:
+            if number == ticket:
+                peer.say(script.load, NOBODY)
+                peer.say(commands[node], ticket)
 
     def _watch(self, peer: Peer, node: int) -> None:
         """Wait for what it wants from now on."""
