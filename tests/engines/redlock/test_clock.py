@@ -115,6 +115,23 @@ def test_after_a_clock_jump_two_believe_to_hold_and_the_fence_lets_one_write(
             only_the_newer_writes(old, new)
 
 
+def test_a_token_is_written_back_to_a_majority_before_it_is_granted(
+    start_nodes: StartNodes, start_clocked: Callable[[], tuple[ServerProcess, Clock]]
+) -> None:
+    """Only the first node's clock is ahead. When it is gone, the others must know of the token that it proposed."""
+    ahead, clock = start_clocked()
+    clock.jump(HOUR)
+    nodes = [ahead, *start_nodes(4)]
+    with fencepost.connect(url_of(nodes), ttl=60) as a:
+        occupy(nodes[3:], "x")
+        old = a.lock("x").acquire(timeout=0)
+        leave(nodes[3:], "x")
+        old.release()
+        ahead.kill()
+        with fencepost.connect(url_of(nodes), ttl=60) as b:
+            assert b.lock("x").acquire(timeout=5).token > old.token
+
+
 def test_a_clock_that_jumps_back_does_not_turn_tokens_back(
     start_nodes: StartNodes, start_clocked: Callable[[], tuple[ServerProcess, Clock]]
 ) -> None:

@@ -193,6 +193,9 @@ class Ears:
         # Whoever takes the one thing in it reads: taking it is atomic.
         self._role = deque([True])
         self._alarm = Alarm()
+        self._poll = select.poll()
+        self._owners: dict[int, tuple[int, Peer]] = {}
+        self._changed = True
         self._beginning = runtime.Mutex()
         self._closed = False
         self._generation = fork.generation()
@@ -225,6 +228,7 @@ class Ears:
                     except (OSError, ValueError, EngineError) as error:
                         self._lose(node, error)
         # Whoever reads does not know of these yet.
+        self._changed = True
         self._alarm.set()
 
     def wait(self, waiter: Waiter, until: float) -> None:
@@ -286,23 +290,32 @@ class Ears:
 
     def _read(self, patience: float) -> None:
         """Whatever comes within that time, delivered."""
-        poll = select.poll()
-        poll.register(self._alarm.fd, select.POLLIN)
-        owners = {}
-        for node, peer in list(self._peers.items()):
-            if (fd := peer.fileno()) >= 0:
-                owners[fd] = node
-                poll.register(fd, peer.wants)
-        for fd, _ in poll.poll(ceil(patience * 1000)):
+        if self._changed:
+            self._gather()
+        for fd, _ in self._poll.poll(ceil(patience * 1000)):
             if fd == self._alarm.fd:
                 self._alarm.clear()
                 continue
-            node = owners[fd]
+            node, peer = self._owners[fd]
             try:
-                for ticket, reply in self._peers[node].advance():
+                for ticket, reply in peer.advance():
                     self._heard(node, ticket, reply)
+                if peer.changed:
+                    self._changed = True
             except (OSError, ValueError, EngineError) as error:
                 self._lose(node, error)
+
+    def _gather(self) -> None:
+        """What to wait for from now on. Only whoever reads may do so."""
+        self._changed = False
+        self._poll = select.poll()
+        self._poll.register(self._alarm.fd, select.POLLIN)
+        self._owners = {}
+        for node, peer in list(self._peers.items()):
+            if (fd := peer.fileno()) >= 0:
+                self._owners[fd] = node, peer
+                self._poll.register(fd, peer.wants)
+                peer.changed = False
 
     def _heard(self, node: int, ticket: int, reply: Reply) -> None:
         if isinstance(reply, ReplyError):
@@ -317,6 +330,7 @@ class Ears:
     def _lose(self, node: int, error: BaseException) -> None:
         peer = self._peers.pop(node, None)
         self._hearing.discard(node)
+        self._changed = True
         if peer is not None:
             peer.close()
         if not isinstance(error, EngineError):
