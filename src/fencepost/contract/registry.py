@@ -39,6 +39,7 @@ BUILT_IN = {
     "consuls": Entry("fencepost.engines.consul"),
     "postgresql": Entry("fencepost.engines.postgresql", "postgresql"),
     "postgresql+advisory": Entry("fencepost.engines.postgresql.advisory", "postgresql"),
+    "redlock": Entry("fencepost.engines.redis.redlock"),
 }
 
 

@@ -71,6 +71,7 @@ SITES: dict[str, Callable[[], AbstractContextManager[Site]]] = {
     "redis+unix": partial(served, "redis", "redis+unix"),
     "redis+sentinel": partial(served, "redis", "redis+sentinel"),
     "redis+cluster": partial(served, "redis", "redis+cluster"),
+    "redlock": partial(served, "redlock", "redlock"),
     "etcd": partial(served, "etcd", "etcd"),
     "etcds": partial(served, "etcd", "etcds"),
     "zookeeper": partial(served, "zookeeper", "zookeeper"),

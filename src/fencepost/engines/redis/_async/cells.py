@@ -55,7 +55,7 @@ class AsyncCells:
                 if cell.version != version or boottime() >= until or waiter.over is not None:
                     return cell
                 await self._ear.wait(waiter, until)
-                waiter.news = False
+                waiter.stirred = False
         finally:
             del self._watches[number]
 

@@ -55,7 +55,7 @@ class Cells:
                 if cell.version != version or boottime() >= until or waiter.over is not None:
                     return cell
                 self._ear.wait(waiter, until)
-                waiter.news = False
+                waiter.stirred = False
         finally:
             del self._watches[number]
 

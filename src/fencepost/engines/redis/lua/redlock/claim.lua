@@ -1,0 +1,45 @@
+-- Claim one node's vote for one holder alone: claim.lua, but for what its token and its arrival are made of.
+-- KEYS lock, queue, lease, mark; ARGV 'fp:id:serial:', ':tail', ttl in ms, channel, wait, open
+-- The clock counts in steps of 0.1 s, so that nodes that have seen the same grants propose the same token.
+local state = redis.call('MGET', KEYS[1], KEYS[3], KEYS[4])
+local time = redis.call('TIME')
+local now = time[1] * 1000000 + time[2]
+if not state[3] then
+  -- A node without a memory must be above all that it may have proposed: less than a step ahead of its clock,
+  -- and one more for each grant since.
+  state[3] = string.format('%.0f', now + 200000)
+  redis.call('SET', KEYS[4], state[3])
+end
+if not state[1] and (state[2] or ARGV[6] == '1') and redis.call('EXISTS', KEYS[2]) == 0 then
+  local token = math.max(math.ceil(now / 100000) * 100000, state[3] + 1)
+  local text = string.format('%.0f', token)
+  -- NX, because MGET takes a key of another type for none, and SET would replace it.
+  if not redis.call('SET', KEYS[1], ARGV[1] .. text .. ARGV[2], 'NX', 'PX', ARGV[3]) then
+    return redis.error_reply('WRONGTYPE the key holds something that is no lock')
+  end
+  if ARGV[6] == '1' then
+    redis.call('SET', KEYS[3], '1', 'PX', ARGV[3])
+  end
+  redis.call('SET', KEYS[4], text)
+  return token
+end
+local S = string.sub(KEYS[4], 1, -5)
+local me = string.sub(ARGV[1], 4) .. ARGV[3] .. ':' .. ARGV[4] .. ':x' .. ARGV[2]
+local value = state[1]
+if value and state[2] and ARGV[5] == '1' and string.sub(value, 1, 3) == 'fp:' and string.sub(value, 4, 4) ~= '*'
+  and string.sub(value, 1, #ARGV[1]) ~= ARGV[1] then
+  -- Not from the mark: whoever comes to one node before a release and to another after it must not part their tokens.
+  local last = redis.call('ZRANGE', KEYS[2], -1, -1, 'WITHSCORES')
+  if redis.call('ZADD', KEYS[2], 'NX', math.max(now, (last[2] or 0) + 1), me) == 1 then
+    local rank = redis.call('ZRANK', KEYS[2], me)
+    if rank == 0 then
+      redis.call('PEXPIRE', KEYS[2], ARGV[3])
+      return { 0, redis.call('PTTL', KEYS[1]), 0, KEYS[1], 'x', value }
+    end
+    redis.call('PEXPIRE', KEYS[2], ARGV[3], 'GT')
+    local before = redis.call('ZRANGE', KEYS[2], rank - 1, rank - 1)[1]
+    local left = redis.call('PTTL', S .. 'lease\0' .. string.match(before, '^[^:]*'))
+    return { 0, math.max(0, left), 0, KEYS[1], 'w', before }
+  end
+end
+local lock, wait, open = KEYS[1], ARGV[5] == '1', ARGV[6] == '1'

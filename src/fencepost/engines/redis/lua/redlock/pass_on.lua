@@ -1,0 +1,5 @@
+local done = let_go(KEYS[1], string.match(ARGV[1], '^fp:([^:]*:[^:]*):'))
+step_out(ARGV[2], KEYS[1])
+promote(KEYS[1])
+send_news()
+return done

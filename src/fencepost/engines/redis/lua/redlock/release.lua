@@ -1,0 +1,24 @@
+-- Give back one node's vote, or the place in its queue: 1, or 0 if the vote was not with this request.
+-- KEYS lock, queue, mark; ARGV 'fp:id:serial:', member
+local held = redis.call('GET', KEYS[1])
+if held and string.sub(held, 1, #ARGV[1]) == ARGV[1] then
+  local first = redis.call('ZRANGE', KEYS[2], 0, 0)[1]
+  if not first then
+    redis.call('DEL', KEYS[1])
+    return 1
+  end
+  local shard = string.sub(KEYS[3], 1, -5)
+  local id, serial, ttl, channel, tail = string.match(first, '^([^:]*):([^:]*):([^:]*):([^:]*):x:(.*)$')
+  if id and redis.call('EXISTS', shard .. 'lease\0' .. id) == 1 then
+    local time = redis.call('TIME')
+    local now = time[1] * 1000000 + time[2]
+    local mark = redis.call('GET', KEYS[3]) or now + 200000
+    local token = string.format('%.0f', math.max(math.ceil(now / 100000) * 100000, mark + 1))
+    redis.call('SET', KEYS[3], token)
+    redis.call('ZREM', KEYS[2], first)
+    redis.call('SET', KEYS[1], 'fp:' .. id .. ':' .. serial .. ':' .. token .. ':' .. tail, 'PX', ttl)
+    redis.call('PUBLISH', channel, id .. ':' .. serial .. ':' .. token)
+    return 1
+  end
+end
+local S, me = string.sub(KEYS[3], 1, -5), nil

@@ -1,0 +1,369 @@
+# Written by hand; the blocking twin under _sync is generated from it.
+"""The engine on N independent Redis or Valkey servers: Redlock, with a queue at each node and a token on each grant.
+
+What holds: a grant has the votes of a majority of nodes, each for a full time to live, and a token above all earlier
+ones of its name, which a majority has accepted; so it survives the loss of any minority. Whoever stood in the queues of
+a majority before another came is served before it, and is told by the nodes themselves.
+
+What breaks it: a node whose clock jumps ahead lets its votes go early, and a node that restarts without its data has
+forgotten them. Either can make two holders. Their tokens are in order all the same, as long as nodes keep their data
+or clocks agree, and a fence refuses the older. docs/engines/redlock.md says more.
+"""
+
+import random
+import re
+import secrets
+from collections import Counter
+from collections.abc import Callable, Collection, Sequence
+from typing import ClassVar
+
+from fencepost._runtime import aio as runtime
+from fencepost.contract.answer import Busy, Gone, Granted, Queued, Renewal, Snapshot
+from fencepost.core.backoff import backoff
+from fencepost.core.claim import Claim, Request
+from fencepost.core.holder import Holder
+from fencepost.core.traits import Traits
+from fencepost.core.url import Url
+from fencepost.engines.redis import record
+from fencepost.engines.redis.key import SINGLE, Place
+from fencepost.engines.redis.lease import leave, member
+from fencepost.engines.redis.redlock.agreement import agree
+from fencepost.engines.redis.redlock.answer import agreed, ahead, note_votes
+from fencepost.engines.redis.redlock.ballot import Ballot, any_reply, is_one, is_vote
+from fencepost.engines.redis.redlock.fleet import aio as fleet
+from fencepost.engines.redis.redlock.lease import Entry, Lease
+from fencepost.engines.redis.redlock.renewal import LOST, compose, judge
+from fencepost.engines.redis.redlock.roster import roster
+from fencepost.engines.redis.redlock.script import ACCEPT, NAMES, RELEASE, RENEW, YIELD
+from fencepost.engines.redis.redlock.tally import Tally
+from fencepost.engines.redis.redlock.waiter import Waiter
+from fencepost.engines.redis.resp import Reply, bulk
+from fencepost.engines.redis.script import EVICT, LEAVE, LOOK, OPEN
+from fencepost.errors import Refused, Unavailable
+
+AUDIT_LENGTH = 1000
+MOST_PLACES = 10_000
+RELEASE_HEAD = RELEASE.head(3, 2)
+MARK = bulk(SINGLE.mark)
+# What means something in a pattern of keys.
+SPECIAL = re.compile(rb"[][*?^\\-]")
+FORGOTTEN = "a majority of nodes has no lease of this holder: it ended, or they lost their memory"
+
+
+class AsyncRedlockEngine:
+    traits: ClassVar[Traits] = Traits(
+        scope="network",
+        fencing="clock",
+        survives="minority",
+        order="arrival",
+        death="lease",
+        # A majority of votes for each of several holders is more than a limit allows.
+        counted=False,
+        together=False,
+        ttl_floor=0.1,
+        neighbours=("redlock-py",),
+    )
+
+    def __init__(self, url: Url, *, clock: runtime.Clock, patience: float) -> None:
+        nodes, timeout, self._prefix = where = roster(url, patience)
+        self._size = len(nodes)
+        self._majority = where.majority
+        self._now = clock.now
+        self._fleet = fleet.Fleet(nodes, timeout)
+        channel = f"fencepost-{secrets.token_hex(8)}"
+        self._ears = fleet.Ears(nodes, timeout, self._majority, channel, self._deliver)
+        self._leases: dict[str, Lease] = {}
+        self._places: dict[str, Place] = {}
+
+    # Leases
+
+    async def lease_open(self, holder: Holder, ttl: float) -> None:
+        lease = Lease(holder, ttl, self._ears.channel)
+        lease.base = self._now()
+        ballot = self._ballot(any_reply)
+        await self._fleet.ask(OPEN, [OPEN.pack([lease.key], lease.ttl)] * self._size, ballot)
+        ballot.check(self._majority)
+        lease.nodes.update(node for node, reply in enumerate(ballot.replies) if reply is not None)
+        self._leases[holder.id] = lease
+
+    async def lease_renew(self, holder: Holder, ttl: float, claims: Collection[Claim]) -> Renewal:
+        lease = self._leases.get(holder.id)
+        if lease is None:
+            return Renewal(alive=False)
+        lease.ttl = max(1, int(ttl * 1000))
+        sent_at = self._now()
+        commands, subjects = compose(lease, self._size)
+        ballot = self._ballot(any_reply, self._size)
+        await self._fleet.ask(RENEW, commands, ballot)
+        verdict = judge(lease, subjects, ballot.replies, sent_at, self._majority)
+        if not verdict.alive:
+            self._forget(lease, FORGOTTEN)
+            return Renewal(alive=False)
+        for serial, _ in verdict.gone:
+            lease.entries.pop(serial, None)
+        if verdict.unsure:
+            ballot.check(self._majority)
+            raise Unavailable("too few nodes answered to tell whether a majority of them still has all that is held")
+        lease.base = sent_at
+        known = {(serial, entry.name) for serial, entry in list(lease.entries.items())}
+        lost = {(each.serial, each.name): LOST for each in claims if (each.serial, each.name) not in known}
+        return Renewal(True, tuple((*key, reason) for key, reason in (lost | verdict.gone).items()))
+
+    async def lease_close(self, holder: Holder) -> None:
+        lease = self._leases.get(holder.id) or Lease(holder, 0, "")
+        members = [(entry.place.lock, lease.member(entry)) for entry in list(lease.entries.values())]
+        self._forget(lease, "the lease was closed")
+        # All of them, not only a majority: after this the connections may be closed, with all that is on its way.
+        ballot = self._ballot(any_reply, self._size)
+        await self._fleet.ask(LEAVE, [leave(lease.key, SINGLE, "close", members)] * self._size, ballot)
+        ballot.check(self._majority)
+
+    # Claims
+
+    async def claim(self, request: Request, *, wait: bool) -> Granted | Queued | Busy | Gone:
+        lease = self._leases.get(request.holder.id)
+        if lease is None:
+            return Gone(FORGOTTEN)
+        entry = lease.entries.get(request.serial)
+        if entry is None:
+            if len(request.asks) > 1:
+                raise Refused("redlock:// grants one name at a time: ask for them one by one, all in the same order")
+            entry = lease.note(request, self._place(request.asks[0].name), self._now())
+        elif wait and not self._ears.is_open:
+            # It may have places: asking without them would lose them.
+            await self._ears.open()
+        # Ask without a place first: where nobody is in the way there is nothing to listen for.
+        listening = self._ears.is_open
+        script, commands = lease.claim(entry, self._size, wait=wait and listening)
+        ballot = Ballot(self._size, self._majority, is_vote)
+        sent_at = self._now()
+        await self._fleet.ask(script, commands, ballot)
+        unknown = note_votes(lease, entry, ballot.replies, sent_at, self._now())
+        if len(votes := lease.proven(entry)) >= self._majority:
+            return await self._win(entry, votes)
+        if unknown >= self._majority:
+            self._forget(lease, FORGOTTEN)
+            return Gone(FORGOTTEN)
+        ballot.check(self._majority)
+        if not wait:
+            return await self._refuse(lease, entry, ballot)
+        if not listening:
+            await self._ears.open()
+            return await self.claim(request, wait=True)
+        self._ears.mend()
+        return self._queue(lease, entry, ballot.replies)
+
+    async def _win(self, entry: Entry, proposals: dict[int, int]) -> Granted:
+        """A majority of votes is ours: make sure that one also stands behind the token."""
+        if entry.token is not None:
+            return Granted((entry.token,))
+        token, complete = agree(proposals.values(), self._majority)
+        if not complete:
+            behind = {node for node, proposal in proposals.items() if proposal == token}
+            ballot = self._ballot(is_one, self._majority - len(behind), set(range(self._size)) - behind)
+            keys = [entry.place.lock, SINGLE.prefix + b"hold\0" + entry.place.lock, SINGLE.mark]
+            await self._fleet.ask(ACCEPT, [ACCEPT.pack(keys, entry.own[3:-1], token)] * self._size, ballot)
+            if ballot.ayes < ballot.need:
+                raise Unavailable(
+                    f"{len(behind) + ballot.ayes} nodes accepted the token, and {self._majority} are needed"
+                )
+        entry.token = token
+        entry.waiter = None
+        return Granted((token,))
+
+    async def _refuse(self, lease: Lease, entry: Entry, ballot: Ballot) -> Busy:
+        """Give back at once the votes that were not enough, and those that may be on their way."""
+        lease.entries.pop(entry.request.serial, None)
+        late = {*ballot.pending, *ballot.failures}
+        if entry.votes or late:
+            leaving = self._ballot(any_reply, len(entry.votes), late | entry.votes.keys())
+            await self._fleet.ask(LEAVE, [self._leaving(lease, entry)] * self._size, leaving)
+        return Busy(ahead(entry, ballot.replies, self._majority))
+
+    def _queue(self, lease: Lease, entry: Entry, replies: list[Reply | None]) -> Queued:
+        waiter = entry.waiter = entry.waiter or Waiter()
+        answers = [reply for reply in replies if type(reply) is list and reply[0] == 0]
+        # The end of a lease is pushed by nobody, nor is a stranger's release: whoever is first looks for it.
+        left = [reply[1] / 1000 for reply in answers if reply[1] >= 0]
+        again = min(left, default=lease.ttl / 1000) + random.uniform(0.001, 0.005)
+        if entry.votes or any(reply[2] for reply in answers):
+            again = min(again, backoff(entry.looks, random.random(), first=0.01, most=0.1))
+            entry.looks += 1
+        waiter.again_at = self._now() + again
+        return Queued(entry.request, ahead(entry, replies, self._majority), entry)
+
+    async def wait(self, queued: Queued, timeout: float) -> Granted | Queued | Gone:
+        entry: Entry = queued.place
+        until = self._now() + timeout
+        while True:
+            lease = self._leases.get(queued.request.holder.id)
+            waiter = entry.waiter
+            if lease is None or waiter is None:
+                return Granted((entry.token,)) if entry.token is not None else Gone(FORGOTTEN)
+            await self._ears.wait(waiter, until)
+            if waiter.over is not None:
+                return Gone(waiter.over)
+            waiter.news = False
+            if len(votes := lease.proven(entry)) >= self._majority:
+                return await self._win(entry, votes)
+            if entry.votes:
+                await self._give_way(lease, entry)
+            answer = await self.claim(queued.request, wait=True)
+            if not isinstance(answer, Queued):
+                return Gone(FORGOTTEN) if isinstance(answer, Busy) else answer
+            if self._now() >= until:
+                return answer
+            queued = answer
+
+    async def _give_way(self, lease: Lease, entry: Entry) -> None:
+        """Some votes, and not enough: unless they are ours to keep, let another have them, and stand behind it."""
+        tally = await self._tally(entry.name)
+        rival = tally.rival((lease.holder.id, entry.request.serial))
+        if rival is None:
+            return
+        other = b"%b:%d:" % (rival[0].encode(), rival[1])
+        keys = [entry.place.lock, SINGLE.index]
+        ballot = self._ballot(any_reply)
+        sent_at = self._now()
+        await self._fleet.ask(YIELD, [YIELD.pack(keys, lease.member(entry), other)] * self._size, ballot)
+        for node, reply in enumerate(ballot.replies):
+            if reply == 1:
+                entry.lose_vote(node, sent_at)
+
+    async def withdraw(self, request: Request) -> None:
+        lease = self._leases.get(request.holder.id)
+        entry = None if lease is None else lease.entries.pop(request.serial, None)
+        if lease is None or entry is None:
+            lease = Lease(request.holder, 0, "")
+            entry = Entry(request, self._place(request.asks[0].name), b"", 0.0)
+        ballot = self._ballot(any_reply)
+        await self._fleet.ask(LEAVE, [self._leaving(lease, entry)] * self._size, ballot)
+        ballot.check(self._majority)
+
+    def _leaving(self, lease: Lease, entry: Entry) -> bytes:
+        return leave(SINGLE.index, SINGLE, "", [(entry.place.lock, lease.member(entry))])
+
+    async def release(self, claim: Claim) -> bool:
+        holder, serial, ask, _ = claim
+        lease = self._leases.get(holder.id)
+        entry = None if lease is None else lease.entries.pop(serial, None)
+        place = self._places.get(ask.name) or self._place(ask.name)
+        own = b"fp:%b:%d:" % (holder.id.encode(), serial)
+        if lease is not None and entry is not None:
+            text = lease.member(entry)
+        else:
+            text = member(holder, Request(holder, serial, (ask,)), [place.lock], 0, b"")
+        ballot = Ballot(self._size, self._majority, is_one)
+        command = b"%b%b%b$%d\r\n%b\r\n$%d\r\n%b\r\n" % (
+            *(RELEASE_HEAD, place.pair, MARK),
+            *(len(own), own, len(text), text),
+        )
+        await self._fleet.ask(RELEASE, [command] * self._size, ballot)
+        ballot.check(self._majority)
+        if ballot.ayes >= self._majority:
+            return True
+        # Nodes that voted for us and do not answer still did, for all we know.
+        silent = 0 if entry is None else sum(ballot.replies[node] is None for node in entry.votes)
+        return ballot.ayes + silent >= self._majority
+
+    # What operators see and do
+
+    async def look(self, name: str) -> Snapshot:
+        return (await self._tally(name)).snapshot()
+
+    async def _tally(self, name: str) -> Tally:
+        place = self._place(name)
+        ballot = self._ballot(any_reply, self._size)
+        command = LOOK.pack([place.lock, SINGLE.index, SINGLE.audit])
+        await self._fleet.ask(LOOK, [command] * self._size, ballot)
+        ballot.check(self._majority)
+        return Tally(name, place.lock, ballot.replies, self._majority)
+
+    async def names(self, prefix: str) -> Sequence[str]:
+        start = SPECIAL.sub(rb"\\\g<0>", (self._prefix + prefix).encode()) + b"*"
+        patterns = (start, SINGLE.prefix + b"queue\0" + start)
+        where = [b"0"] * self._size
+        found: list[set[bytes]] = [set() for _ in where]
+        failed: set[int] = set()
+        going = set(range(self._size))
+        while going:
+            ballot = self._ballot(any_reply, self._size, going)
+            await self._fleet.ask(NAMES, [NAMES.pack([], cursor, *patterns) for cursor in where], ballot)
+            for node in list(going):
+                reply = ballot.replies[node]
+                if reply is None:
+                    failed.add(node)
+                else:
+                    where[node] = reply[0]
+                    found[node].update(reply[1])
+                if reply is None or reply[0] == b"0":
+                    going.discard(node)
+            if self._size - len(failed) < self._majority:
+                raise ballot.trouble(self._majority)
+        seen = Counter(lock for node, locks in enumerate(found) if node not in failed for lock in locks)
+        enough = self._majority - len(failed)
+        return sorted(lock.decode()[len(self._prefix) :] for lock, count in seen.items() if count >= enough)
+
+    async def evict(self, name: str, by: str) -> tuple[Claim, ...]:
+        place = self._place(name)
+        ballot = self._ballot(any_reply, self._size)
+        command = EVICT.pack([place.lock, SINGLE.index, SINGLE.audit], by, AUDIT_LENGTH)
+        await self._fleet.ask(EVICT, [command] * self._size, ballot)
+        ballot.check(self._majority)
+        taken: dict[tuple[str, int], list[Claim]] = {}
+        for reply in ballot.replies:
+            for text in reply or ():
+                claim = record.claim_of(name, place.lock, text)
+                taken.setdefault((claim.holder.id, claim.serial), []).append(claim)
+        enough = self._majority - (self._size - ballot.answered)
+        found = [agreed(claims, self._majority) for claims in taken.values() if len(claims) >= enough]
+        return tuple(sorted(found, key=lambda claim: claim.token or 0))
+
+    async def close(self) -> None:
+        for lease in list(self._leases.values()):
+            self._forget(lease, "the session was closed")
+        self._ears.close()
+        self._fleet.close()
+
+    # Inside
+
+    def _ballot(
+        self, is_aye: Callable[[Reply], bool], need: int | None = None, asked: Collection[int] | None = None
+    ) -> Ballot:
+        return Ballot(self._size, self._majority if need is None else need, is_aye, asked)
+
+    def _place(self, name: str) -> Place:
+        place = self._places.get(name)
+        if place is None:
+            if len(self._places) >= MOST_PLACES:
+                self._places.clear()
+            place = self._places[name] = Place((self._prefix + name).encode(), clustered=False)
+        return place
+
+    def _forget(self, lease: Lease, reason: str) -> None:
+        self._leases.pop(lease.holder.id, None)
+        for entry in list(lease.entries.values()):
+            if entry.waiter is not None:
+                entry.waiter.stir(over=reason)
+
+    def _deliver(self, node: int, message: bytes) -> None:
+        """A node has given its vote to somebody who waits here, or has news for it."""
+        holder, serial, token = message.decode().split(":")
+        lease = self._leases.get(holder)
+        entry = None if lease is None else lease.entries.get(int(serial))
+        if lease is None or entry is None:
+            return
+        waiter = entry.waiter
+        if token:
+            entry.hear_vote(node, int(token), self._now())
+            if waiter is None:
+                return
+            if len(lease.proven(entry)) < self._majority:
+                # The others may be on their way; or somebody else has them, and we have to find out who.
+                waiter.look_by(self._now() + random.uniform(0.005, 0.01))
+                return
+        if waiter is not None:
+            waiter.stir()
+
+
+AsyncEngine = AsyncRedlockEngine

@@ -1,0 +1,24 @@
+"""Which token a majority of votes makes.
+
+Each node proposes one with its vote, above all that it has accepted before. A token that a majority has proposed or
+accepted while its vote was with us is above every earlier one, and below every later: any two majorities have
+a node in common.
+"""
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+
+class Agreement(NamedTuple):
+    """`token`, and whether a majority stands behind it already; if not, it must be written back to one first."""
+
+    token: int
+    complete: bool
+
+
+def agree(proposals: Iterable[int], majority: int) -> Agreement:
+    found = list(proposals)
+    for token in set(found):
+        if found.count(token) >= majority:
+            return Agreement(token, True)
+    return Agreement(max(found), False)

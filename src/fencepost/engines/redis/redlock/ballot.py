@@ -1,0 +1,83 @@
+"""One question to all nodes, and when its answer is known: often before the last of them has answered."""
+
+from collections.abc import Callable, Collection
+
+from fencepost.engines.redis.resp import Reply
+from fencepost.errors import EngineError, Refused, Unavailable
+
+
+class Ballot:
+    """Collects what nodes say until `need` of them say aye, or that can not come any more.
+
+    A no needs as many answers as an aye does: what fewer nodes know of is not safe from the loss of the others.
+    `asked` are the nodes that are asked; by default all.
+    """
+
+    __slots__ = ("_is_aye", "_left", "asked", "ayes", "decided", "failures", "need", "replies")
+
+    def __init__(
+        self, size: int, need: int, is_aye: Callable[[Reply], bool], asked: Collection[int] | None = None
+    ) -> None:
+        self._is_aye = is_aye
+        self.need = need
+        self.asked: Collection[int] = range(size) if asked is None else asked
+        self._left = len(self.asked)
+        self.ayes = 0
+        self.replies: list[Reply | None] = [None] * size
+        self.failures: dict[int, EngineError] = {}
+        self.decided = need <= 0
+
+    def hear(self, node: int, reply: Reply) -> bool:
+        """Whether the answer is known now."""
+        self._left -= 1
+        self.replies[node] = reply
+        if self._is_aye(reply):
+            self.ayes += 1
+            if self.ayes >= self.need:
+                self.decided = True
+                return True
+        return self._decide()
+
+    def fail(self, node: int, error: EngineError) -> bool:
+        """A node does not answer, or with an error."""
+        self._left -= 1
+        self.failures[node] = error
+        return self._decide()
+
+    def _decide(self) -> bool:
+        self.decided = self.decided or not self._left or (self.ayes + self._left < self.need <= self.answered)
+        return self.decided
+
+    @property
+    def answered(self) -> int:
+        return len(self.asked) - self._left - len(self.failures)
+
+    @property
+    def pending(self) -> list[int]:
+        """Those of whom nothing is known yet."""
+        return [node for node in self.asked if self.replies[node] is None and node not in self.failures]
+
+    def check(self, majority: int) -> None:
+        """Raise unless a majority has answered."""
+        if self.answered < majority:
+            raise self.trouble(majority)
+
+    def trouble(self, majority: int) -> EngineError:
+        why = "; ".join(str(error) for error in self.failures.values()) or "the others did not answer in time"
+        # What stays as it is until somebody changes something; but a node that is down may come back.
+        final = bool(self.failures) and all(isinstance(error, Refused) for error in self.failures.values())
+        kind = Refused if final else Unavailable
+        return kind(f"{self.answered} of {len(self.replies)} nodes answered, and {majority} are needed: {why}")
+
+
+def any_reply(reply: Reply) -> bool:
+    return True
+
+
+def is_vote(reply: Reply) -> bool:
+    """Whether this answer to a claim is the node's vote."""
+    return type(reply) is int or reply[0] == 1
+
+
+def is_one(reply: Reply) -> bool:
+    return bool(reply == 1)

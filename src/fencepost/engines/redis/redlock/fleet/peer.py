@@ -1,0 +1,209 @@
+"""One node, on a socket that never blocks: connecting, greeting and talking, a step at a time."""
+
+import os
+import select
+import socket
+import ssl
+from collections import deque
+from collections.abc import Iterator, Sequence
+from errno import EINPROGRESS
+from time import monotonic
+from weakref import WeakSet
+
+from fencepost.engines.redis.address import Address
+from fencepost.engines.redis.resp import Parser, Reply, ReplyError
+from fencepost.engines.redis.trouble import explain
+
+CHUNK = 65536
+TRUSTED = 1.0
+NOT_NOW = (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError)
+# Tickets of what is said to a node; what it answers has the ticket of what it answers to.
+GREETING, NOBODY, PUSHED = 0, -1, -2
+
+
+class Peer:
+    """Wait for `wants` on `fileno`, then `advance`. `changed` when either has. An exception ends it."""
+
+    __slots__ = (
+        "__weakref__",
+        "_opening",
+        "_out",
+        "_parser",
+        "_tickets",
+        "_used_at",
+        "address",
+        "changed",
+        "socket",
+        "wants",
+    )
+
+    def __init__(self, address: Address) -> None:
+        self.address = address
+        self.socket: socket.socket | None = None
+        self.wants = 0
+        self.changed = True
+        self._parser = Parser()
+        self._used_at = monotonic()
+        # Each with when it was given.
+        self._tickets: deque[tuple[int, float]] = deque()
+        self._out = b""
+        self._opening: Iterator[int] | None = self._open()
+        greeting = address.greeting()
+        if greeting:
+            self._out = b"".join(greeting)
+            self._tickets.extend([(GREETING, self._used_at)] * len(greeting))
+        _alive.add(self)
+        self._step()
+
+    def fileno(self) -> int:
+        return -1 if self.socket is None else self.socket.fileno()
+
+    def say(self, command: bytes, ticket: int, now: float | None = None) -> bool:
+        """Send, as far as it goes now; its answer will have that ticket. Whether anything has `changed`."""
+        self._used_at = monotonic() if now is None else now
+        self._tickets.append((ticket, self._used_at))
+        if self._opening is not None or self._out:
+            self._out += command
+            return self.changed
+        assert self.socket is not None
+        try:
+            sent = self.socket.send(command)
+        except NOT_NOW:
+            sent = 0
+        if sent < len(command):
+            self._out = command[sent:]
+            self.wants = select.POLLIN | select.POLLOUT
+            self.changed = True
+        return self.changed
+
+    def advance(self) -> Sequence[tuple[int, Reply]]:
+        """Go on, now that `wants` has come: whatever was answered, with its ticket."""
+        if self._opening is not None:
+            self._step()
+            return ()
+        if self._out:
+            self._send_rest()
+        assert self.socket is not None
+        tickets = self._tickets
+        try:
+            data = self.socket.recv(CHUNK)
+        except NOT_NOW:
+            return ()
+        # One number that comes alone, as most do, is not worth a parser.
+        if data[:1] == b":" and tickets and not self._parser.rest and data.find(b"\n") == len(data) - 1:
+            return ((tickets.popleft()[0], int(data[1:])),)
+        return [(tickets.popleft()[0] if tickets else PUSHED, reply) for reply in self._parse(data)]
+
+    def is_over(self, now: float, timeout: float) -> bool:
+        """Whether it owes an answer for longer than that, or has ended while nobody looked."""
+        if self._tickets and now - self._tickets[0][1] > timeout:
+            # What it answered while nobody waited for it is still to be read.
+            self.advance()
+            return bool(self._tickets) and now - self._tickets[0][1] > timeout
+        if self._tickets or now - self._used_at < TRUSTED:
+            return False
+        # To look each time would cost a system call. Nothing is owed, so there is nothing to read but the end.
+        poll = select.poll()
+        poll.register(self.fileno(), select.POLLIN)
+        return bool(poll.poll(0))
+
+    def wake(self) -> None:
+        """End a wait that another thread is in."""
+        if self.socket is not None:
+            try:
+                self.socket.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                pass
+
+    def close(self) -> None:
+        # Nothing is said to the node: in a forked child the connection is the parent's.
+        _alive.discard(self)
+        if self.socket is not None:
+            self.socket.close()
+
+    def __del__(self) -> None:
+        if self.socket is not None:
+            self.socket.close()
+
+    def _step(self) -> None:
+        assert self._opening is not None
+        self.changed = True
+        try:
+            self.wants = next(self._opening)
+        except StopIteration:
+            self._opening = None
+            self.wants = select.POLLIN
+            if self._out:
+                self._send_rest()
+
+    def _open(self) -> Iterator[int]:
+        """Connects; yields what to wait for."""
+        address = self.address
+        code = 0
+        for family, kind, protocol, _, where in socket.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM):
+            self.socket = socket.socket(family, kind, protocol)
+            self.socket.setblocking(False)
+            code = self.socket.connect_ex(where)
+            if code == EINPROGRESS:
+                yield select.POLLOUT
+                code = self.socket.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
+            if code == 0:
+                break
+            self.socket.close()
+        if code or self.socket is None:
+            raise OSError(code, os.strerror(code))
+        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        if address.tls is not None:
+            yield from self._shake_hands(address.tls)
+
+    def _shake_hands(self, tls: ssl.SSLContext) -> Iterator[int]:
+        assert self.socket is not None
+        encrypted = self.socket = tls.wrap_socket(
+            self.socket, server_hostname=self.address.host, do_handshake_on_connect=False
+        )
+        while True:
+            try:
+                encrypted.do_handshake()
+                return
+            except ssl.SSLWantReadError:
+                yield select.POLLIN
+            except ssl.SSLWantWriteError:
+                yield select.POLLOUT
+
+    def _send_rest(self) -> None:
+        assert self.socket is not None
+        try:
+            self._out = self._out[self.socket.send(self._out) :]
+        except NOT_NOW:
+            pass
+        self.wants = select.POLLIN | (select.POLLOUT if self._out else 0)
+        self.changed = True
+
+    def _parse(self, data: bytes) -> list[Reply]:
+        assert self.socket is not None
+        replies: list[Reply] = []
+        while True:
+            if not data:
+                raise ConnectionError("the server closed the connection")
+            replies.extend(self._parser.feed(data))
+            # An encrypted socket may hold more than the kernel knows of.
+            if not (isinstance(self.socket, ssl.SSLSocket) and self.socket.pending()):
+                break
+            data = self.socket.recv(CHUNK)
+        while self._tickets and self._tickets[0][0] == GREETING and replies:
+            self._tickets.popleft()
+            reply = replies.pop(0)
+            if isinstance(reply, ReplyError):
+                raise explain(reply, self.address)
+        return replies
+
+
+_alive: "WeakSet[Peer]" = WeakSet()
+
+
+def _forked() -> None:
+    for peer in list(_alive):
+        peer.close()
+
+
+os.register_at_fork(after_in_child=_forked)

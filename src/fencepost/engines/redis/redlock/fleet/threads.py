@@ -1,0 +1,361 @@
+"""Blocking connections to all nodes: a caller takes a free set of them, or makes one."""
+
+import os
+import select
+from collections import deque
+from collections.abc import Callable, Sequence
+from math import ceil
+from time import monotonic
+
+from fencepost._runtime import fork
+from fencepost._runtime import threads as runtime
+from fencepost._runtime.clock import LONGEST_NAP, boottime
+from fencepost.engines.redis.address import Address
+from fencepost.engines.redis.redlock.ballot import Ballot
+from fencepost.engines.redis.redlock.fleet.peer import NOBODY, TRUSTED, Peer
+from fencepost.engines.redis.redlock.waiter import Waiter
+from fencepost.engines.redis.resp import Reply, ReplyError, pack
+from fencepost.engines.redis.script import Script
+from fencepost.engines.redis.trouble import explain, unreachable
+from fencepost.errors import EngineError, Unavailable
+
+MOST_IDLE = 16
+SUBSCRIBED = 1
+REMEMBERED = 64
+CLOSED = "the connections to the nodes were closed here"
+DEAF = "fewer connections than a majority are left on which nodes tell of votes"
+
+
+class Fleet:
+    def __init__(self, nodes: Sequence[Address], timeout: float) -> None:
+        self._nodes = nodes
+        self._timeout = timeout
+        self._free: list[Crew] = []
+        self._closed = False
+
+    def ask(self, script: Script, commands: Sequence[bytes], ballot: Ballot) -> None:
+        """Say to each node its command, and return when the ballot is decided, or the nodes' time is over."""
+        if self._closed:
+            raise Unavailable(CLOSED)
+        try:
+            crew = self._free.pop()
+        except IndexError:
+            crew = Crew(self._nodes, self._timeout)
+        try:
+            crew.ask(script, commands, ballot)
+        except BaseException:
+            # Nobody knows what was sent of what: nothing that comes on these can be trusted.
+            crew.close()
+            raise
+        if self._closed or len(self._free) >= MOST_IDLE:
+            crew.close()
+        else:
+            self._free.append(crew)
+
+    def close(self) -> None:
+        self._closed = True
+        while self._free:
+            self._free.pop().close()
+
+
+class Crew:
+    """One connection to each node, for one caller at a time."""
+
+    def __init__(self, nodes: Sequence[Address], timeout: float) -> None:
+        self._nodes = nodes
+        self._timeout = timeout
+        self._peers: list[Peer | None] = [None] * len(nodes)
+        self._ticket = 0
+        # What was asked last, for nodes that answer late that they do not know the script.
+        self._asked: deque[tuple[int, Script, Sequence[bytes]]] = deque(maxlen=REMEMBERED)
+        # Kept from one question to the next: to make it anew takes longer than to be woken by late answers.
+        self._poll = select.poll()
+        self._owners: dict[int, int] = {}
+        self._check_at = 0.0
+
+    def ask(self, script: Script, commands: Sequence[bytes], ballot: Ballot) -> None:
+        self._ticket = ticket = self._ticket + 1
+        self._asked.append((ticket, script, commands))
+        now = monotonic()
+        peers = self._peers
+        if now > self._check_at:
+            self._check(now)
+        for node in ballot.asked:
+            peer = peers[node]
+            try:
+                if peer is None:
+                    peer = self._replace(node)
+                if peer.say(commands[node], ticket, now):
+                    self._watch(peer, node)
+            except (OSError, ValueError, EngineError) as error:
+                self._drop(node, error, ballot)
+        deadline = now + self._timeout
+        while not ballot.decided:
+            left = deadline - monotonic()
+            ready = self._poll.poll(ceil(left * 1000)) if left > 0 else ()
+            if not ready:
+                break
+            for fd, _ in ready:
+                node = self._owners[fd]
+                peer = peers[node]
+                assert peer is not None
+                try:
+                    for heard, reply in peer.advance():
+                        if type(reply) is ReplyError and reply.code == "NOSCRIPT":
+                            self._load(peer, node, heard)
+                        elif heard != ticket:
+                            pass
+                        elif type(reply) is ReplyError:
+                            ballot.fail(node, explain(reply, peer.address))
+                        else:
+                            ballot.hear(node, reply)
+                    if peer.changed:
+                        self._watch(peer, node)
+                except (OSError, ValueError, EngineError) as error:
+                    self._drop(node, error, ballot)
+        if not ballot.decided:
+            for node in ballot.pending:
+                ballot.fail(node, unreachable(TimeoutError(), self._nodes[node], self._timeout))
+
+    def _check(self, now: float) -> None:
+        """Let go of those that are over, now and then: to look each time would take its time."""
+        self._check_at = now + min(self._timeout, TRUSTED) / 2
+        for node, peer in enumerate(self._peers):
+            try:
+                if peer is not None and peer.is_over(now, self._timeout):
+                    self._close(node)
+            except (OSError, ValueError, EngineError):
+                self._close(node)
+
+    def _load(self, peer: Peer, node: int, ticket: int) -> None:
+        """It did not run. Also when nobody waits for it any more: others may wait for what it does."""
+        for number, script, commands in self._asked:
+            if number == ticket:
+                peer.say(script.load, NOBODY)
+                peer.say(commands[node], ticket)
+
+    def _watch(self, peer: Peer, node: int) -> None:
+        """Wait for what it wants from now on."""
+        for fd in [fd for fd, owner in self._owners.items() if owner == node]:
+            self._unwatch(fd)
+        self._poll.register(peer.fileno(), peer.wants)
+        self._owners[peer.fileno()] = node
+        peer.changed = False
+
+    def _unwatch(self, fd: int) -> None:
+        del self._owners[fd]
+        self._poll.unregister(fd)
+
+    def _replace(self, node: int) -> Peer:
+        self._close(node)
+        peer = self._peers[node] = Peer(self._nodes[node])
+        return peer
+
+    def _drop(self, node: int, error: BaseException, ballot: Ballot) -> None:
+        self._close(node)
+        if node in ballot.pending:
+            known = error if isinstance(error, EngineError) else unreachable(error, self._nodes[node], self._timeout)
+            ballot.fail(node, known)
+
+    def _close(self, node: int) -> None:
+        peer, self._peers[node] = self._peers[node], None
+        for fd in [fd for fd, owner in self._owners.items() if owner == node]:
+            self._unwatch(fd)
+        if peer is not None:
+            peer.close()
+
+    def close(self) -> None:
+        for node in range(len(self._nodes)):
+            self._close(node)
+
+
+class Ears:
+    """Whoever waits first reads for all, and rings for the next."""
+
+    def __init__(
+        self,
+        nodes: Sequence[Address],
+        timeout: float,
+        majority: int,
+        channel: str,
+        deliver: Callable[[int, bytes], None],
+    ) -> None:
+        self.channel = channel
+        self._nodes = nodes
+        self._timeout = timeout
+        self._majority = majority
+        self._deliver = deliver
+        # Those that listen or are on their way to it, those that listen, and what became of the others.
+        self._peers: dict[int, Peer] = {}
+        self._hearing: set[int] = set()
+        self._failures: dict[int, EngineError] = {}
+        self._present: deque[Waiter] = deque()
+        # Whoever takes the one thing in it reads: taking it is atomic.
+        self._role = deque([True])
+        self._alarm = Alarm()
+        self._poll = select.poll()
+        self._owners: dict[int, tuple[int, Peer]] = {}
+        self._changed = True
+        self._beginning = runtime.Mutex()
+        self._closed = False
+        self._generation = fork.generation()
+
+    @property
+    def is_open(self) -> bool:
+        """Whether a majority is heard."""
+        return len(self._hearing) >= self._majority
+
+    def open(self) -> None:
+        """Listen at all nodes from now on, or at least at a majority: what they publish after this returns is heard."""
+        self.mend()
+        waiter = Waiter()
+        self._attend(waiter, boottime() + self._timeout, lambda: self.is_open or len(self._peers) < self._majority)
+        if not self.is_open:
+            why = "; ".join(str(error) for error in self._failures.values()) or "the others did not answer in time"
+            raise Unavailable(f"{len(self._hearing)} nodes tell of votes, and {self._majority} are needed: {why}")
+
+    def mend(self) -> None:
+        """Try to hear again those that are not heard."""
+        if len(self._peers) == len(self._nodes):
+            return
+        with self._beginning:
+            for node, address in enumerate(self._nodes):
+                if node not in self._peers and not self._closed:
+                    try:
+                        peer = Peer(address)
+                        peer.say(pack("SUBSCRIBE", self.channel), SUBSCRIBED)
+                        self._peers[node] = peer
+                    except (OSError, ValueError, EngineError) as error:
+                        self._lose(node, error)
+        # Whoever reads does not know of these yet.
+        self._changed = True
+        self._alarm.set()
+
+    def wait(self, waiter: Waiter, until: float) -> None:
+        """Return when the waiter has news, or at `until`. `Unavailable` if too little can be heard any more."""
+
+        def is_over() -> bool:
+            if not waiter.stirred and not self.is_open:
+                raise Unavailable(DEAF)
+            return waiter.stirred
+
+        self._attend(waiter, until, is_over)
+
+    def close(self) -> None:
+        self._closed = True
+        self._hearing.clear()
+        for peer in list(self._peers.values()):
+            if self._generation == fork.generation():
+                peer.wake()
+            peer.close()
+        if self._generation == fork.generation():
+            self._alarm.set()
+        self._ring_all()
+
+    def _attend(self, waiter: Waiter, until: float, is_over: Callable[[], bool]) -> None:
+        self._present.append(waiter)
+        try:
+            while not is_over() and (left := min(until, waiter.again_at) - boottime()) > 0:
+                if self._take_role():
+                    try:
+                        waiter.bell = self._alarm
+                        if not waiter.stirred:
+                            self._read(min(left, LONGEST_NAP))
+                    finally:
+                        self._role.append(True)
+                    continue
+                waiter.bell = runtime.Event()
+                if not waiter.stirred and not self._role:
+                    waiter.bell.wait(min(left, LONGEST_NAP))
+        finally:
+            self._present.remove(waiter)
+            if self._role:
+                self._ring()
+
+    def _take_role(self) -> bool:
+        try:
+            return self._role.pop()
+        except IndexError:
+            return False
+
+    def _ring(self) -> None:
+        try:
+            self._present[0].ring()
+        except IndexError:
+            pass
+
+    def _ring_all(self) -> None:
+        for waiter in list(self._present):
+            waiter.ring()
+
+    def _read(self, patience: float) -> None:
+        """Whatever comes within that time, delivered."""
+        if self._changed:
+            self._gather()
+        for fd, _ in self._poll.poll(ceil(patience * 1000)):
+            if fd == self._alarm.fd:
+                self._alarm.clear()
+                continue
+            node, peer = self._owners[fd]
+            try:
+                for ticket, reply in peer.advance():
+                    self._heard(node, ticket, reply)
+                if peer.changed:
+                    self._changed = True
+            except (OSError, ValueError, EngineError) as error:
+                self._lose(node, error)
+
+    def _gather(self) -> None:
+        """What to wait for from now on. Only whoever reads may do so."""
+        self._changed = False
+        self._poll = select.poll()
+        self._poll.register(self._alarm.fd, select.POLLIN)
+        self._owners = {}
+        for node, peer in list(self._peers.items()):
+            if (fd := peer.fileno()) >= 0:
+                self._owners[fd] = node, peer
+                self._poll.register(fd, peer.wants)
+                peer.changed = False
+
+    def _heard(self, node: int, ticket: int, reply: Reply) -> None:
+        if isinstance(reply, ReplyError):
+            raise explain(reply, self._nodes[node])
+        if ticket == SUBSCRIBED:
+            self._failures.pop(node, None)
+            self._hearing.add(node)
+            self._ring_all()
+        elif reply[0] == b"message":
+            self._deliver(node, reply[2])
+
+    def _lose(self, node: int, error: BaseException) -> None:
+        peer = self._peers.pop(node, None)
+        self._hearing.discard(node)
+        self._changed = True
+        if peer is not None:
+            peer.close()
+        if not isinstance(error, EngineError):
+            error = unreachable(error, self._nodes[node], self._timeout)
+        self._failures[node] = error
+        if not self.is_open:
+            self._ring_all()
+
+
+class Alarm:
+    """A bell for whoever reads: it wakes a wait for sockets."""
+
+    __slots__ = ("fd",)
+
+    def __init__(self) -> None:
+        self.fd = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
+
+    def set(self) -> None:
+        os.eventfd_write(self.fd, 1)
+
+    def clear(self) -> None:
+        try:
+            os.eventfd_read(self.fd)
+        except BlockingIOError:
+            pass
+
+    def __del__(self) -> None:
+        os.close(self.fd)

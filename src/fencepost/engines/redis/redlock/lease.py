@@ -1,0 +1,126 @@
+"""One lease as its engine knows it: what is asked on it, and which nodes have given their vote.
+
+The session proves its grants by one deadline, counted from the send of its last renewal. A vote counts towards a grant
+only if its own time to live began, or began anew, after that send: with the claim that got it, or with a renewal that
+its node has answered.
+"""
+
+from typing import NamedTuple
+
+from fencepost.core.claim import Mode, Request
+from fencepost.core.holder import Holder
+from fencepost.engines.redis.key import SINGLE, Place
+from fencepost.engines.redis.lease import member
+from fencepost.engines.redis.record import tail_of
+from fencepost.engines.redis.redlock.script import ASK, CLAIM
+from fencepost.engines.redis.redlock.waiter import Waiter
+from fencepost.engines.redis.resp import bulk
+from fencepost.engines.redis.script import Script
+
+CLAIM_HEAD = CLAIM.head(4, 6)
+ASK_HEAD = ASK.head(2, 3)
+FLAGS = {(wait, opens): bulk(b"%d" % wait) + bulk(b"%d" % opens) for wait in (0, 1) for opens in (0, 1)}
+
+
+class Vote(NamedTuple):
+    """What a node proposed, and when we asked and heard of it."""
+
+    token: int
+    sent_at: float
+    heard_at: float
+
+
+class Entry:
+    """A request that was sent: at each node a vote, a place in the queue, or nothing that we know of."""
+
+    # Once granted.
+    token: int | None = None
+    waiter: Waiter | None = None
+    looks = 0
+
+    def __init__(self, request: Request, place: Place, own: bytes, asked_at: float) -> None:
+        self.request = request
+        self.place = place
+        self.own = own
+        self.asked_at = asked_at
+        self.votes: dict[int, Vote] = {}
+        # When the claim was sent that a node answered with a place in its queue.
+        self.queued_at: dict[int, float] = {}
+        self.alone = request.asks[0].mode is Mode.EXCLUSIVE
+
+    @property
+    def name(self) -> str:
+        return self.request.asks[0].name
+
+    def hear_vote(self, node: int, token: int, now: float) -> None:
+        """A node tells that its vote has come to us: after it answered that we had to wait for it."""
+        self.votes[node] = Vote(token, self.queued_at.get(node, self.asked_at), now)
+
+    def lose_vote(self, node: int, sent_at: float) -> None:
+        """The node says, asked at `sent_at`, that its vote is not ours. It may have given it since."""
+        vote = self.votes.get(node)
+        if vote is not None and vote.heard_at < sent_at:
+            self.votes.pop(node, None)
+
+
+class Lease:
+    def __init__(self, holder: Holder, ttl: float, channel: str) -> None:
+        self.holder = holder
+        self.id = holder.id.encode()
+        self.ttl = max(1, int(ttl * 1000))
+        self.entries: dict[int, Entry] = {}
+        # The nodes that know of this lease.
+        self.nodes: set[int] = set()
+        # When the last renewal was sent that a majority answered, and for each node the last that it answered.
+        self.base = 0.0
+        self.confirmed: dict[int, float] = {}
+        self.key = SINGLE.lease(holder.id)
+        self._channel = channel.encode()
+        self._middle = bulk(self.key) + bulk(SINGLE.mark)
+        self._tail = tail_of(holder.label, "")
+        self._end = self._ending(self._tail)
+
+    def _ending(self, tail: bytes) -> bytes:
+        return bulk(b":" + tail) + bulk(b"%d" % self.ttl) + bulk(self._channel)
+
+    def note(self, request: Request, place: Place, now: float) -> Entry:
+        """Before anything is sent: from now on renewals cover it, whatever becomes of the answer."""
+        entry = Entry(request, place, b"fp:%b:%d:" % (self.id, request.serial), now)
+        self.entries[request.serial] = entry
+        return entry
+
+    def claim(self, entry: Entry, size: int, *, wait: bool) -> tuple[Script, list[bytes]]:
+        """For each node the call that claims its vote, and opens the lease where it may be unknown."""
+        place, own = entry.place, entry.own
+        script: Script
+        if entry.alone:
+            note = entry.request.asks[0].note
+            end = self._ending(self._tail + note.encode()) if note else self._end
+            start = b"%b%b%b$%d\r\n%b\r\n%b" % (CLAIM_HEAD, place.pair, self._middle, len(own), own, end)
+            script = CLAIM
+        else:
+            start = ASK_HEAD + place.lock_bulk + bulk(SINGLE.mark) + bulk(self.member(entry))
+            script = ASK
+        known = start + FLAGS[wait, False]
+        if len(self.nodes) == size:
+            return script, [known] * size
+        unknown = start + FLAGS[wait, True]
+        return script, [known if node in self.nodes else unknown for node in range(size)]
+
+    def member(self, entry: Entry) -> bytes:
+        """The entry as it stands in a queue."""
+        return member(self.holder, entry.request, [entry.place.lock], self.ttl, self._channel)
+
+    def value(self, entry: Entry) -> bytes:
+        """The entry as the lock that it holds alone."""
+        return b"%b%d:%b%b" % (entry.own, entry.token or 0, self._tail, entry.request.asks[0].note.encode())
+
+    def proven(self, entry: Entry, since: float | None = None) -> dict[int, int]:
+        """The tokens of the votes that live as long as a renewal sent at `since`, by default the last, makes them."""
+        base = self.base if since is None else since
+        confirmed = self.confirmed
+        return {
+            node: vote.token
+            for node, vote in list(entry.votes.items())
+            if vote.sent_at >= base or confirmed.get(node, 0.0) >= base
+        }

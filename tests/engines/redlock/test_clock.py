@@ -1,0 +1,212 @@
+"""Clocks that jump and nodes that forget: what splits Redlock, and what the token and the fence save.
+
+The scene is always the same. A has the votes of the first three of five nodes, and the other two are free. Then the
+third lets A's vote go before its time, and B, who comes only now, gets a majority: the last three.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+from redlock import Redlock
+
+import fencepost
+from fencepost import Stale
+from fencepost.fences import MemoryFence
+from fencepost.testing.binary import find_binary
+from fencepost.testing.port import free_port
+from fencepost.testing.redis import command, port_of
+from fencepost.testing.server import ServerProcess, listening
+
+from .conftest import StartNodes, url_of
+
+HOUR = 3600
+DURABLE = ("--appendonly", "yes", "--appendfsync", "always")
+
+
+class Clock:
+    """What a server started with it takes for the time: an offset in a file, read anew each time."""
+
+    def __init__(self, folder: Path) -> None:
+        self._file = folder / f"clock-{free_port()}"
+        self.jump(0)
+        library = find_library()
+        self.env = {
+            # The library dead-locks with Debian's server unless libc is loaded right after it.
+            "LD_PRELOAD": f"{library} libc.so.6",
+            "FAKETIME_TIMESTAMP_FILE": str(self._file),
+            "FAKETIME_NO_CACHE": "1",
+            "FAKETIME_DONT_FAKE_MONOTONIC": "1",
+        }
+
+    def jump(self, seconds: int) -> None:
+        self._file.write_text(f"{seconds:+d}s\n")
+
+
+def find_library() -> str:
+    find_binary("faketime", "faketime")
+    (found, *_) = sorted(Path("/usr/lib").glob("*/faketime/libfaketime.so.1"))
+    return str(found)
+
+
+@pytest.fixture
+def start_clocked(tmp_path: Path) -> Iterator[Callable[[], tuple[ServerProcess, Clock]]]:
+    """Start a server with a clock of its own."""
+    with ExitStack() as stack:
+
+        def start() -> tuple[ServerProcess, Clock]:
+            clock, port = Clock(tmp_path), free_port()
+            argv = [find_binary("redis-server", "redis-server"), "--port", str(port), "--save", "", "--dir", "{folder}"]
+            server = ServerProcess(argv, ready=listening(port), env=clock.env)
+            return stack.enter_context(server), clock
+
+        yield start
+
+
+def occupy(nodes: list[ServerProcess], name: str) -> None:
+    """Somebody else is there first."""
+    for node in nodes:
+        assert command(port_of(node), "SET", name, "somebody", "NX") == b"OK"
+
+
+def leave(nodes: list[ServerProcess], name: str) -> None:
+    for node in nodes:
+        command(port_of(node), "DEL", name)
+
+
+def test_plain_redlock_is_held_by_two_after_a_clock_jump(
+    start_nodes: StartNodes, start_clocked: Callable[[], tuple[ServerProcess, Clock]]
+) -> None:
+    jumping, clock = start_clocked()
+    nodes = [*start_nodes(2), jumping, *start_nodes(2)]
+    addresses = [{"host": "127.0.0.1", "port": port_of(node)} for node in nodes]
+    a, b = Redlock(addresses), Redlock(addresses, retry_count=1)
+    occupy(nodes[3:], "x")
+    first = a.lock("x", 60_000)
+    assert first
+    leave(nodes[3:], "x")
+    assert not b.lock("x", 60_000)
+    clock.jump(HOUR)
+    second = b.lock("x", 60_000)
+    # Both have been told that they hold it for a minute, and neither has anything to show to the resource.
+    assert first.validity > 50_000
+    assert second.validity > 50_000
+    for manager in (a, b):
+        for server in manager.servers:
+            server.close()
+
+
+def test_after_a_clock_jump_two_believe_to_hold_and_the_fence_lets_one_write(
+    start_nodes: StartNodes, start_clocked: Callable[[], tuple[ServerProcess, Clock]]
+) -> None:
+    jumping, clock = start_clocked()
+    nodes = [*start_nodes(2), jumping, *start_nodes(2)]
+    with fencepost.connect(url_of(nodes), ttl=60) as a:
+        occupy(nodes[3:], "x")
+        old = a.lock("x").acquire(timeout=0)
+        leave(nodes[3:], "x")
+        assert a.lock("x").try_acquire() is None
+        clock.jump(HOUR)
+        with fencepost.connect(url_of(nodes), ttl=60) as b:
+            new = b.lock("x").acquire(timeout=0)
+            assert old.held
+            assert new.held
+            only_the_newer_writes(old, new)
+
+
+def test_a_token_is_written_back_to_a_majority_before_it_is_granted(
+    start_nodes: StartNodes, start_clocked: Callable[[], tuple[ServerProcess, Clock]]
+) -> None:
+    """Only the first node's clock is ahead. When it is gone, the others must know of the token that it proposed."""
+    ahead, clock = start_clocked()
+    clock.jump(HOUR)
+    nodes = [ahead, *start_nodes(4)]
+    with fencepost.connect(url_of(nodes), ttl=60) as a:
+        occupy(nodes[3:], "x")
+        old = a.lock("x").acquire(timeout=0)
+        leave(nodes[3:], "x")
+        old.release()
+        ahead.kill()
+        with fencepost.connect(url_of(nodes), ttl=60) as b:
+            assert b.lock("x").acquire(timeout=5).token > old.token
+
+
+def test_a_clock_that_jumps_back_does_not_turn_tokens_back(
+    start_nodes: StartNodes, start_clocked: Callable[[], tuple[ServerProcess, Clock]]
+) -> None:
+    pairs = [start_clocked() for _ in range(3)]
+    with fencepost.connect(url_of([node for node, _ in pairs]), ttl=10) as session:
+        old = session.lock("x").acquire()
+        old.release()
+        for _, clock in pairs:
+            clock.jump(-HOUR)
+        assert session.lock("x").acquire(timeout=5).token > old.token
+
+
+def test_a_node_that_forgets_makes_two_holders_and_the_fence_lets_one_write(nodes: list[ServerProcess]) -> None:
+    with fencepost.connect(url_of(nodes), ttl=60) as a:
+        occupy(nodes[3:], "x")
+        old = a.lock("x").acquire(timeout=0)
+        leave(nodes[3:], "x")
+        nodes[2].kill()
+        nodes[2].start()
+        with fencepost.connect(url_of(nodes), ttl=60) as b:
+            new = b.lock("x").acquire(timeout=0)
+            assert old.held
+            assert new.held
+            only_the_newer_writes(old, new)
+
+
+def test_nodes_that_forget_and_whose_clocks_are_behind_turn_tokens_back(
+    start_nodes: StartNodes, start_clocked: Callable[[], tuple[ServerProcess, Clock]]
+) -> None:
+    """What docs/engines/redlock.md says that it does not survive: it must be as bad as it says."""
+    late = [start_clocked() for _ in range(3)]
+    for _, clock in late:
+        clock.jump(-HOUR)
+    nodes = [*start_nodes(2), *(node for node, _ in late)]
+    with fencepost.connect(url_of(nodes), ttl=60) as a:
+        occupy(nodes[3:], "x")
+        old = a.lock("x").acquire(timeout=0)
+        leave(nodes[3:], "x")
+        nodes[2].kill()
+        nodes[2].start()
+        with fencepost.connect(url_of(nodes), ttl=60) as b:
+            assert b.lock("x").acquire(timeout=0).token < old.token
+
+
+def test_a_node_that_logs_every_write_does_not_forget_when_it_is_killed(start_nodes: StartNodes) -> None:
+    nodes = [*start_nodes(2), *start_nodes(1, *DURABLE), *start_nodes(2)]
+    with fencepost.connect(url_of(nodes), ttl=60) as a:
+        occupy(nodes[3:], "x")
+        held = a.lock("x").acquire(timeout=0)
+        leave(nodes[3:], "x")
+        nodes[2].kill()
+        nodes[2].start()
+        with fencepost.connect(url_of(nodes), ttl=60) as b:
+            assert b.lock("x").try_acquire() is None
+            assert held.held
+            held.release()
+            assert b.lock("x").acquire(timeout=5).token > held.token
+
+
+def test_tokens_grow_when_all_nodes_forget_at_once(nodes: list[ServerProcess]) -> None:
+    with fencepost.connect(url_of(nodes), ttl=2) as session:
+        tokens = []
+        for _ in range(5):
+            with session.lock("x", timeout=10) as grant:
+                tokens.append(grant.token)
+            for node in nodes:
+                command(port_of(node), "FLUSHALL")
+        assert tokens == sorted(set(tokens))
+
+
+def only_the_newer_writes(old: fencepost.Grant, new: fencepost.Grant) -> None:
+    assert new.token > old.token
+    fence = MemoryFence()
+    fence.claim("x", old)
+    with fence.guard("x", new):
+        pass
+    with pytest.raises(Stale), fence.guard("x", old):
+        raise AssertionError("the older holder wrote")

@@ -1,0 +1,119 @@
+"""Votes that are split between contenders: somebody gets them all, and nobody waits for ever."""
+
+import threading
+from contextlib import ExitStack
+
+import pytest
+
+import fencepost
+from fencepost._runtime.threads import BootClock
+from fencepost.contract.answer import Granted, Queued
+from fencepost.core.claim import Ask, Claim, Request
+from fencepost.core.holder import Holder
+from fencepost.core.url import parse_url
+from fencepost.engines.redis.redlock._sync.engine import Engine
+from fencepost.testing.proxy import Proxy
+from fencepost.testing.redis import command, port_of, until
+from fencepost.testing.server import ServerProcess
+
+from .conftest import StartNodes, url_of
+
+
+def test_an_even_split_between_two_is_resolved(start_nodes: StartNodes) -> None:
+    """Each is let to two of four nodes first, and has their votes; then to the others."""
+    nodes = start_nodes(4)
+    with ExitStack() as stack:
+        ways = [[stack.enter_context(Proxy(port_of(node))) for node in nodes] for _ in range(2)]
+        sessions = []
+        for proxies in ways:
+            url = f"redlock://{','.join(f'127.0.0.1:{proxy.port}' for proxy in proxies)}?node_timeout=2"
+            sessions.append(stack.enter_context(fencepost.connect(url, ttl=20)))
+        for session in sessions:
+            session.lock("warm").acquire().release()
+        for proxy in (*ways[0][:2], *ways[1][2:]):
+            proxy.hold()
+        inside: list[int] = []
+        most: list[int] = []
+
+        def take(session: fencepost.Session) -> None:
+            with session.lock("a", timeout=30) as grant:
+                inside.append(grant.token)
+                most.append(len(inside))
+                inside.remove(grant.token)
+
+        threads = [threading.Thread(target=take, args=[session]) for session in sessions]
+        for thread in threads:
+            thread.start()
+        until(lambda: all(command(port_of(node), "EXISTS", "a") == 1 for node in nodes))
+        owners = [command(port_of(node), "GET", "a").split(b":")[1] for node in nodes]
+        assert owners[0] == owners[1] != owners[2] == owners[3]
+        for proxy in (*ways[0], *ways[1]):
+            proxy.heal()
+        for thread in threads:
+            thread.join(40)
+        assert most == [1, 1]
+
+
+@pytest.mark.parametrize("count", [4, 5])
+def test_many_who_come_at_once_again_and_again_are_all_served(start_nodes: StartNodes, count: int) -> None:
+    nodes = start_nodes(count)
+    tokens: list[int] = []
+    inside = threading.Semaphore(1)
+    barrier = threading.Barrier(6)
+    failures: list[BaseException] = []
+
+    def contend(session: fencepost.Session) -> None:
+        try:
+            for _ in range(10):
+                barrier.wait(30)
+                with session.lock("a", timeout=30) as grant:
+                    assert inside.acquire(blocking=False), "two are inside"
+                    tokens.append(grant.token)
+                    inside.release()
+        except BaseException as error:
+            failures.append(error)
+            barrier.abort()
+
+    with ExitStack() as stack:
+        sessions = [stack.enter_context(fencepost.connect(url_of(nodes), ttl=10)) for _ in range(6)]
+        threads = [threading.Thread(target=contend, args=[session]) for session in sessions]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(60)
+    assert failures == []
+    assert len(tokens) == 60
+    assert tokens == sorted(set(tokens))
+
+
+def test_whoever_gives_way_stands_right_behind(nodes: list[ServerProcess]) -> None:
+    """B has two votes, A the rest: once B looks, all votes are A's, and B is first in all queues, before C."""
+    engines = [Engine(parse_url(url_of(nodes)), clock=BootClock(), patience=2.0) for _ in range(3)]
+    holders = [Holder(f"{number:024d}", label) for number, label in enumerate("abc")]
+    for engine, holder in zip(engines, holders, strict=True):
+        engine.lease_open(holder, 30)
+    requests = [Request(holder, 1, (Ask("x"),)) for holder in holders]
+    for node in nodes[:2]:
+        command(port_of(node), "SET", "x", "fp:stranger")
+    a = engines[0].claim(requests[0], wait=True)
+    assert isinstance(a, Granted)
+    for node in nodes[:2]:
+        command(port_of(node), "DEL", "x")
+        command(port_of(node), "DEL", "fencepost\0queue\0x")
+    b = engines[1].claim(requests[1], wait=True)
+    c = engines[2].claim(requests[2], wait=True)
+    assert isinstance(b, Queued)
+    assert isinstance(c, Queued)
+    # A asks again, as whoever lost the answer does, and so waits behind B at the two nodes that voted for it.
+    assert engines[0].claim(requests[0], wait=True) == a
+    assert isinstance(engines[1].wait(b, 0.5), Queued)
+    assert [command(port_of(node), "GET", "x").split(b":")[1] for node in nodes] == [holders[0].id.encode()] * 5
+    lines = [command(port_of(node), "ZRANGE", "fencepost\0queue\0x", 0, -1) for node in nodes]
+    assert {tuple(each.split(b":")[0] for each in line) for line in lines} == {
+        (holders[1].id.encode(), holders[2].id.encode())
+    }
+    assert engines[0].release(Claim(holders[0], 1, Ask("x"), a.tokens[0]))
+    assert isinstance(engines[1].wait(b, 5), Granted)
+    for engine, holder in zip(engines, holders, strict=True):
+        engine.lease_close(holder)
+        engine.close()
