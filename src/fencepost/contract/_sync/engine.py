@@ -54,7 +54,7 @@ class Engine(Protocol):
 
     def share(self, claim: Claim) -> bool:
         """Turn a claim of the whole name into a shared one, with its token and without a gap, and grant the readers
-        that stand next. False if it was not held any more. Where the trait `shared` is false, this is never called.
+        that stand next. False if it was not held any more. Never called where the trait `downgrade` is false.
         """
 
     def look(self, name: str) -> Snapshot:

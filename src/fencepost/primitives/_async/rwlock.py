@@ -2,7 +2,6 @@
 """Read and write locks: many readers, or one writer."""
 
 from fencepost.core.claim import Ask, Mode
-from fencepost.errors import Unsupported
 from fencepost.primitives._async.lock import AsyncLock
 from fencepost.session._async.grant import AsyncGrant
 from fencepost.session._async.presence import AsyncPresence
@@ -30,8 +29,6 @@ class AsyncReadWriteLock:
 
         Nobody writes in between. There is no way back up: two readers that both wanted it would wait for each other.
         """
-        if not self._presence.traits.downgrade:
-            raise Unsupported("this engine can not turn a write lock into a read lock: see its trait 'downgrade'")
         if grant.name != self._name:
             raise ValueError(f"this grant is of '{grant.name}', not of '{self._name}'")
         await grant.share()

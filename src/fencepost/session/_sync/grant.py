@@ -161,8 +161,10 @@ class Grant:
 
         `Uncertain` if the engine does not answer: it is held still, as one or the other, and may be shared again.
         """
-        self.check()
         keeper = self._keeper
+        if not keeper.engine.traits.downgrade:
+            raise Unsupported("this engine can not turn a write lock into a read lock: see its trait 'downgrade'")
+        self.check()
         if self.claim.ask.mode is Mode.SHARED:
             return
         if self.claim.ask.mode is not Mode.EXCLUSIVE:

@@ -40,7 +40,7 @@ from fencepost.engines.consul.transaction import (
     tree,
     unchanged,
 )
-from fencepost.errors import Refused, Unavailable, Unsupported
+from fencepost.errors import Refused, Unavailable
 
 # How many claims one renewal looks after: as many as a transaction can read.
 MOST_LOOKS = 60
@@ -306,9 +306,6 @@ class AsyncConsulEngine:
         return True
 
     # What operators see and do
-
-    async def share(self, claim: Claim) -> bool:
-        raise Unsupported("the token of a lock is the index of its key, which sharing would change: see 'downgrade'")
 
     async def look(self, name: str) -> Snapshot:
         key, audit = lock_of(self._prefix, name), self._audit

@@ -26,7 +26,7 @@ from fencepost.engines.zookeeper._async.sight import AsyncSight
 from fencepost.engines.zookeeper.address import locate
 from fencepost.engines.zookeeper.ground import Ground
 from fencepost.engines.zookeeper.trouble import SessionEnded
-from fencepost.errors import EngineError, Unavailable, Unsupported
+from fencepost.errors import EngineError, Unavailable
 
 UNKNOWN = "zookeeper has no session of this holder: it ended, or was never opened"
 
@@ -119,9 +119,6 @@ class AsyncZookeeperEngine:
         except SessionEnded as ended:
             self._end(claim.holder, str(ended))
             return False
-
-    async def share(self, claim: Claim) -> bool:
-        raise Unsupported("the mode of a node is in its name, which can not be changed: see the trait 'downgrade'")
 
     # What operators see and do
 

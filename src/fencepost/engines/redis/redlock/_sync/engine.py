@@ -60,6 +60,7 @@ class RedlockEngine:
         # A majority of votes for each of several holders is more than a limit allows.
         counted=False,
         together=False,
+        downgrade=False,
         ttl_floor=0.1,
         neighbours=("redlock-py",),
     )
