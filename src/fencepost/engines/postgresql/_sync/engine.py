@@ -2,12 +2,13 @@
 """The engine on tables of PostgreSQL.
 
 What holds: each grant has a token above all earlier ones of its name, also after a crash, a restart, the promotion of
-a standby or the loss of the schema. Waiters are served in the order in which they reached the server; a release makes the
-next one the holder, in the same transaction, and tells it by NOTIFY. All time is the database's. Every call is one
-statement and one transaction, and leaves nothing behind on its connection: a pooler may be in between.
+a standby or the loss of the schema. Waiters are served in the order in which they reached the server; a release makes
+the next one the holder, in the same transaction, and tells it by NOTIFY. All time is the database's. Every call is
+one statement and one transaction, and leaves nothing behind on its connection: a pooler may be in between.
 
-Limits: LISTEN does not pass a transaction pooler. There, waiters look again by themselves, unless `listen=` in the URL names
-a way around it. A database clock that is set forward ends leases early: tokens stay in order, and a fence refuses the older.
+Limits: LISTEN does not pass a transaction pooler. There, waiters look again by themselves, unless `listen=` in the
+URL names a way around it. A database clock that is set forward ends leases early: tokens stay in order, and a fence
+refuses the older.
 """
 
 import json
@@ -26,7 +27,7 @@ from fencepost.core.url import Url
 from fencepost.engines.postgresql import record
 from fencepost.engines.postgresql._sync.store import Store
 from fencepost.engines.postgresql.address import LIBPQ, listening_at
-from fencepost.engines.postgresql.query import Query, array, rows, text
+from fencepost.engines.postgresql.query import array, rows, text
 from fencepost.engines.postgresql.sql import statements
 from fencepost.engines.postgresql.trouble import ServerError, explain
 from fencepost.engines.postgresql.waiter import Waiter
@@ -116,7 +117,9 @@ class PostgresqlEngine:
             return Granted((int(reply),))
         return self._read(request, json.loads(reply or b"{}"), waiter)
 
-    def _read(self, request: Request, answer: dict[str, object], waiter: Waiter | None) -> Granted | Queued | Busy | Gone:
+    def _read(
+        self, request: Request, answer: dict[str, object], waiter: Waiter | None
+    ) -> Granted | Queued | Busy | Gone:
         match answer:
             case {"tokens": list(tokens)}:
                 self._waiters.pop(self._key(request), None)

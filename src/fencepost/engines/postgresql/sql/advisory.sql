@@ -3,7 +3,7 @@
 CREATE FUNCTION {schema}.sit(_holder text, _label text, _ttl double precision) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
     -- A server that crashed has no connection from before, so once for each is often enough.
-    IF NOT EXISTS (SELECT FROM {schema}.life) THEN
+    IF NOT EXISTS (SELECT FROM {schema}.life WHERE one) THEN
         PERFORM {schema}.awaken();
     END IF;
     DELETE FROM {schema}.connection AS gone WHERE NOT EXISTS (
