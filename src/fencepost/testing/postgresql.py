@@ -3,6 +3,7 @@
 import os
 import pwd
 import shutil
+import signal
 import subprocess
 import tempfile
 from functools import cache
@@ -86,15 +87,31 @@ def shared_server() -> int:
 
 
 class _OwnedServer(ServerProcess):
-    """Its folder is made here, for another user, and removed all the same."""
+    """Its folder is made here, for another user, and removed all the same. Its children have groups of their own."""
 
     def __init__(self, argv: list[str], *, ready: Ready, folder: Path, port: int) -> None:
         super().__init__(argv, ready=ready, folder=folder)
         self.port = port
 
+    def stop(self, timeout: float = 10.0) -> None:
+        """SIGINT first: at SIGTERM it would wait for its clients to leave."""
+        if self.running:
+            self.resume()
+            os.kill(self.pid, signal.SIGINT)
+        super().stop(timeout)
+
     def close(self) -> None:
         super().close()
         shutil.rmtree(self.folder, ignore_errors=True)
+
+    def _signal(self, number: int) -> None:
+        children = Path(f"/proc/{self.pid}/task/{self.pid}/children").read_text().split()
+        super()._signal(number)
+        for child in children:
+            try:
+                os.kill(int(child), number)
+            except ProcessLookupError:
+                pass
 
 
 def _folder() -> Path:

@@ -23,7 +23,7 @@ def test_a_killed_server_is_unavailable_and_back_after_its_restart(server: Serve
         with pytest.raises((Unavailable, Uncertain)):
             session.lock("b").acquire(timeout=0)
         server.start()
-        new = session.lock("a").acquire(timeout=20)
+        new = session.lock("c").acquire(timeout=20)
         # A crash may forget the last values of a sequence: more than those are stepped over.
         assert new.token >= old.token + 2**32
 
@@ -155,7 +155,7 @@ def test_a_waiter_whose_listening_connection_is_ended_keeps_its_place(port: int)
             until(lambda number=number: len(first.look("a").waiters) == number + 1)
         ended = query(port, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE 'LISTEN fence%'")
         assert len(ended) == 2
-        listening = "SELECT FROM pg_stat_activity WHERE query LIKE 'LISTEN fence%'"
+        listening = "SELECT pid FROM pg_stat_activity WHERE query LIKE 'LISTEN fence%'"
         until(lambda: len(query(port, listening)) == 2)
         assert [each.claim.holder.label for each in first.look("a").waiters] == ["cut", "behind"]
         held.release()

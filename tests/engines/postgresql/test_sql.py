@@ -13,7 +13,7 @@ from fencepost.testing.redis import until
 
 from .conftest import at
 
-WAITING = "SELECT FROM pg_locks WHERE NOT granted"
+WAITING = "SELECT pid FROM pg_locks WHERE NOT granted"
 Plain = psycopg.Connection[tuple[object, ...]]
 
 

@@ -67,3 +67,6 @@ SELECT {schema}.expel($1, $2, $3, $4, $5, $6)
 
 -- name: see off
 SELECT {schema}.see_off($1, $2, $3)
+
+-- name: throw out
+SELECT pg_terminate_backend($2, 5000) WHERE {schema}.has($1, $2)

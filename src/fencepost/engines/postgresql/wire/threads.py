@@ -51,7 +51,8 @@ class Connection:
     def __init__(self, conn: pq.abc.PGconn, address: Address, patience: float) -> None:
         self._conn = conn
         self.address = address
-        self.fileno = conn.socket
+        # Of our own: libpq closes its descriptor as soon as it sees the end, and the number is used again.
+        self.fileno = os.dup(conn.socket)
         self.pid = conn.backend_pid
         self.pooled = True
         self.used_at = monotonic()
@@ -197,12 +198,18 @@ class Connection:
             self._is_open = False
             watch.remove(self.fileno)
             _open.discard(self)
+            os.close(self.fileno)
             self._conn.finish()
+
+    def __del__(self) -> None:
+        # Whoever was interrupted on the way to closing it is told nothing: it is closed all the same.
+        self.close()
 
     def disown(self) -> None:
         """In a forked child: the connection is the parent's, so nothing is said, and the child's copy is shut."""
         self._is_open = False
-        os.close(self.fileno)
+        for descriptor in {self.fileno, self._conn.socket if self._conn.status == pq.ConnStatus.OK else self.fileno}:
+            os.close(descriptor)
 
 
 _open: "WeakSet[Connection]" = WeakSet()

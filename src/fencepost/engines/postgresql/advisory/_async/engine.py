@@ -35,6 +35,8 @@ AUDIT_LENGTH = 1000
 EXCLUSIVE, COUNTED = Mode.EXCLUSIVE, Mode.COUNTED
 # In ms. An answer that takes longer than making a connection did is being waited for.
 LEAST_TRIP = 5
+# How long a holder has to hear of its eviction before its connection is ended, with all that is on it.
+LEAST_NOTICE = 1.0
 LOST = "the engine no longer has it"
 NO_LEASE = "no connection of this holder is open"
 
@@ -202,7 +204,7 @@ class AsyncAdvisoryEngine:
             query = self._take[ask.mode is not EXCLUSIVE]
             result = await hold.connection.ask(query, (self._key(ask.name),), lease.trip)
         except (ServerError, Unavailable) as error:
-            return self._failed(lease, entry, error)
+            return await self._failed(lease, entry, error)
         return self._taken(lease, entry, result)
 
     async def _attempt(self, lease: Lease[wire.Connection], request: Request) -> Granted | Busy | Gone:
@@ -215,6 +217,7 @@ class AsyncAdvisoryEngine:
         try:
             token = value(await hold.connection.call(self._try[ask.mode is not EXCLUSIVE], self._key(ask.name)))
         except ServerError as error:
+            await self._unlock(entry)
             self._forget(lease, entry)
             raise explain(error, self._store.address) from error
         finally:
@@ -243,7 +246,7 @@ class AsyncAdvisoryEngine:
         try:
             result = await entry.hold.connection.finish(until)
         except (ServerError, Unavailable) as error:
-            return self._failed(lease, entry, error)
+            return await self._failed(lease, entry, error)
         return self._taken(lease, entry, result)
 
     def _taken(
@@ -255,12 +258,16 @@ class AsyncAdvisoryEngine:
         lease.granted(entry, token)
         return Granted((token,))
 
-    def _failed(
+    async def _failed(
         self, lease: Lease[wire.Connection], entry: Entry[wire.Connection], error: ServerError | Unavailable
     ) -> Gone:
-        if isinstance(error, ServerError):
+        try:
+            if isinstance(error, Unavailable):
+                raise error
+            # A session's lock outlives the statement that took it, also one that failed or was cancelled afterwards.
+            await self._call(entry.hold.connection, "release all")
             self._forget(lease, entry)
-        else:
+        except EngineError:
             self._give_up(lease, entry)
         if lease.over is not None:
             return Gone(lease.over)
@@ -347,10 +354,15 @@ class AsyncAdvisoryEngine:
             holder = lock.holder or Holder("", "another client")
             parameters = (self._key(name), b"%d" % lock.token, holder.id.encode(), text(holder.label), text(by))
             await self._store.call(self._sql["expel"], *parameters, b"%d" % AUDIT_LENGTH)
+        until = self._now() + max(self._patience, LEAST_NOTICE)
         for lock in taken:
+            parameters = (self._key(name), b"%d" % lock.pid)
             # A stranger does not hear us, and is ended at once.
-            patience = self._patience / 2 if lock.holder is not None else 0.0
-            await self._store.call(self._sql["see off"], self._key(name), b"%d" % lock.pid, b"%f" % patience)
+            while lock.holder is not None and self._now() < until:
+                if await self._store.value(self._sql["see off"], *parameters, b"%f" % (self._patience / 3)) == b"t":
+                    break
+            else:
+                await self._store.call(self._sql["throw out"], *parameters)
         return tuple(lock.standing(name, None).claim for lock in taken)
 
     async def _locks(self, name: str) -> list[Lock]:

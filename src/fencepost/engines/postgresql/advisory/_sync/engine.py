@@ -35,6 +35,8 @@ AUDIT_LENGTH = 1000
 EXCLUSIVE, COUNTED = Mode.EXCLUSIVE, Mode.COUNTED
 # In ms. An answer that takes longer than making a connection did is being waited for.
 LEAST_TRIP = 5
+# How long a holder has to hear of its eviction before its connection is ended, with all that is on it.
+LEAST_NOTICE = 1.0
 LOST = "the engine no longer has it"
 NO_LEASE = "no connection of this holder is open"
 
@@ -215,6 +217,7 @@ class AdvisoryEngine:
         try:
             token = value(hold.connection.call(self._try[ask.mode is not EXCLUSIVE], self._key(ask.name)))
         except ServerError as error:
+            self._unlock(entry)
             self._forget(lease, entry)
             raise explain(error, self._store.address) from error
         finally:
@@ -258,9 +261,13 @@ class AdvisoryEngine:
     def _failed(
         self, lease: Lease[wire.Connection], entry: Entry[wire.Connection], error: ServerError | Unavailable
     ) -> Gone:
-        if isinstance(error, ServerError):
+        try:
+            if isinstance(error, Unavailable):
+                raise error
+            # A session's lock outlives the statement that took it, also one that failed or was cancelled afterwards.
+            self._call(entry.hold.connection, "release all")
             self._forget(lease, entry)
-        else:
+        except EngineError:
             self._give_up(lease, entry)
         if lease.over is not None:
             return Gone(lease.over)
@@ -347,10 +354,15 @@ class AdvisoryEngine:
             holder = lock.holder or Holder("", "another client")
             parameters = (self._key(name), b"%d" % lock.token, holder.id.encode(), text(holder.label), text(by))
             self._store.call(self._sql["expel"], *parameters, b"%d" % AUDIT_LENGTH)
+        until = self._now() + max(self._patience, LEAST_NOTICE)
         for lock in taken:
+            parameters = (self._key(name), b"%d" % lock.pid)
             # A stranger does not hear us, and is ended at once.
-            patience = self._patience / 2 if lock.holder is not None else 0.0
-            self._store.call(self._sql["see off"], self._key(name), b"%d" % lock.pid, b"%f" % patience)
+            while lock.holder is not None and self._now() < until:
+                if self._store.value(self._sql["see off"], *parameters, b"%f" % (self._patience / 3)) == b"t":
+                    break
+            else:
+                self._store.call(self._sql["throw out"], *parameters)
         return tuple(lock.standing(name, None).claim for lock in taken)
 
     def _locks(self, name: str) -> list[Lock]:
