@@ -115,7 +115,8 @@ class _OwnedServer(ServerProcess):
 
 
 def _folder() -> Path:
-    folder = Path(tempfile.mkdtemp(prefix="fencepost-postgresql-"))
+    # The temporary folder of a test is often root's alone, and the server is not root.
+    folder = Path(tempfile.mkdtemp(prefix="fencepost-postgresql-", dir=None if os.getuid() else "/tmp"))
     if os.getuid() == 0:
         shutil.chown(folder, _user().pw_uid)
     return folder

@@ -172,6 +172,11 @@ class AsyncPostgresqlEngine:
         parameters = (holder.id.encode(), b"%d" % serial, ask.name.encode(), b"%d" % (token or 0))
         return await self._store.value(self._release, *parameters) == YES
 
+    async def share(self, claim: Claim) -> bool:
+        holder, serial, ask, token = claim
+        parameters = (holder.id.encode(), b"%d" % serial, ask.name.encode(), b"%d" % (token or 0))
+        return await self._store.value(self._sql["share"], *parameters) == YES
+
     # What operators see and do
 
     async def look(self, name: str) -> Snapshot:

@@ -172,6 +172,11 @@ class PostgresqlEngine:
         parameters = (holder.id.encode(), b"%d" % serial, ask.name.encode(), b"%d" % (token or 0))
         return self._store.value(self._release, *parameters) == YES
 
+    def share(self, claim: Claim) -> bool:
+        holder, serial, ask, token = claim
+        parameters = (holder.id.encode(), b"%d" % serial, ask.name.encode(), b"%d" % (token or 0))
+        return self._store.value(self._sql["share"], *parameters) == YES
+
     # What operators see and do
 
     def look(self, name: str) -> Snapshot:

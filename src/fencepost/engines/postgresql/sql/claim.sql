@@ -147,3 +147,17 @@ BEGIN
     END IF;
     RETURN coalesce(_held, false);
 END $$;
+
+-- Turn a claim of the whole name into a shared one, with its token: whether it was held. Readers that stand next come in.
+CREATE FUNCTION {schema}.share(_holder text, _serial bigint, _name text, _token bigint) RETURNS boolean
+LANGUAGE plpgsql AS $$
+DECLARE
+    _held boolean;
+BEGIN
+    PERFORM {schema}.latch(ARRAY[_name]);
+    UPDATE {schema}.claim SET mode = 'shared'
+    WHERE key = hashtextextended(_name, 0) AND name = _name AND holder = _holder AND serial = _serial AND token = _token
+    RETURNING EXISTS (SELECT FROM {schema}.lease WHERE id = _holder AND expires_at > clock_timestamp()) INTO _held;
+    PERFORM {schema}.settle(ARRAY[_name]);
+    RETURN coalesce(_held, false);
+END $$;

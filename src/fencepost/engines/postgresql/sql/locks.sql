@@ -30,6 +30,10 @@ SELECT pg_advisory_unlock(hashtextextended($1, 0)),
 SELECT pg_advisory_unlock_shared(hashtextextended($1, 0)),
        pg_advisory_unlock_shared(hashtext($1), ($2::bigint & 2147483647)::integer)
 
+-- name: share
+SELECT CASE WHEN pg_advisory_lock_shared(hashtextextended($1, 0)) IS NOT NULL
+       THEN pg_advisory_unlock(hashtextextended($1, 0)) END
+
 -- name: release all
 SELECT pg_advisory_unlock_all()
 

@@ -10,6 +10,9 @@ SELECT {schema}.enter($1, $2, $3, $4, $5, $6, $7, $8)
 -- name: release
 SELECT {schema}.release($1, $2, $3, $4)
 
+-- name: share
+SELECT {schema}.share($1, $2, $3, $4)
+
 -- name: withdraw
 SELECT {schema}.withdraw($1, $2, $3)
 

@@ -329,6 +329,17 @@ class AdvisoryEngine:
             raise explain(error, self._store.address) from error
         return result.get_value(0, 0) == b"t"
 
+    def share(self, claim: Claim) -> bool:
+        lease = self._leases.get(claim.holder.id)
+        entry = None if lease is None else lease.entries.get(claim.serial)
+        if entry is None or entry.token != claim.token:
+            return False
+        # Nobody comes in between: a connection that has a lock gets it in another mode without standing in the queue.
+        held = value(self._call(entry.hold.connection, "share", self._key(entry.ask.name))) == b"t"
+        if held:
+            entry.ask = entry.ask._replace(mode=Mode.SHARED)
+        return held
+
     # What operators see and do
 
     def look(self, name: str) -> Snapshot:
@@ -356,13 +367,13 @@ class AdvisoryEngine:
             self._store.call(self._sql["expel"], *parameters, b"%d" % AUDIT_LENGTH)
         until = self._now() + max(self._patience, LEAST_NOTICE)
         for lock in taken:
-            parameters = (self._key(name), b"%d" % lock.pid)
+            whom = (self._key(name), b"%d" % lock.pid)
             # A stranger does not hear us, and is ended at once.
             while lock.holder is not None and self._now() < until:
-                if self._store.value(self._sql["see off"], *parameters, b"%f" % (self._patience / 3)) == b"t":
+                if self._store.value(self._sql["see off"], *whom, b"%f" % (self._patience / 3)) == b"t":
                     break
             else:
-                self._store.call(self._sql["throw out"], *parameters)
+                self._store.call(self._sql["throw out"], *whom)
         return tuple(lock.standing(name, None).claim for lock in taken)
 
     def _locks(self, name: str) -> list[Lock]:
