@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 SNAPSHOT = Path(__file__).resolve().parent.parent / "docs" / "public-api.txt"
-MODULES = ("fencepost", "fencepost.fences", "fencepost.testing")
+MODULES = ("fencepost", "fencepost.fences", "fencepost.sql", "fencepost.testing")
 
 
 def describe(module_name: str) -> list[str]:

@@ -1,7 +1,9 @@
 """PostgreSQL and PgBouncer under test: on loopback, in folders of their own, and never as root."""
 
 import os
+import pwd
 import shutil
+import signal
 import subprocess
 import tempfile
 from functools import cache
@@ -24,10 +26,9 @@ def as_nobody_special() -> list[str]:
     """What to put before a command that refuses to run as root. The server ends with us, as all of ours do."""
     if os.getuid() != 0:
         return []
-    user = "postgres" if _exists("postgres") else "nobody"
-    group = _group(user)
+    user = _user()
     setpriv = find_binary("setpriv", "util-linux")
-    return [setpriv, f"--reuid={user}", f"--regid={group}", "--clear-groups", "--pdeathsig=KILL"]
+    return [setpriv, f"--reuid={user.pw_uid}", f"--regid={user.pw_gid}", "--clear-groups", "--pdeathsig=KILL"]
 
 
 def postgresql_server(*settings: str, port: int | None = None) -> ServerProcess:
@@ -35,10 +36,10 @@ def postgresql_server(*settings: str, port: int | None = None) -> ServerProcess:
     port = port or free_port()
     folder = _folder()
     _initialize(folder / "data")
-    argv = [*as_nobody_special(), _binary("postgres"), "-D", folder / "data", "-p", str(port)]
+    argv = [*as_nobody_special(), _binary("postgres"), "-D", str(folder / "data"), "-p", str(port)]
     for setting in ("listen_addresses=127.0.0.1", "unix_socket_directories=", *QUICK, *settings):
         argv += ["-c", setting]
-    return _OwnedServer(argv, ready=_accepts(port), folder=folder)
+    return _OwnedServer(argv, ready=_accepts(port), folder=folder, port=port)
 
 
 def pgbouncer(target: int, *, mode: str = "transaction", size: int = 5) -> ServerProcess:
@@ -52,12 +53,13 @@ def pgbouncer(target: int, *, mode: str = "transaction", size: int = 5) -> Serve
         f"unix_socket_dir=\nauth_type=trust\nauth_file={users}\npool_mode={mode}\ndefault_pool_size={size}\n"
         f"max_client_conn=500\n"
     )
-    argv = [*as_nobody_special(), find_binary("pgbouncer", "pgbouncer"), settings, "-p", str(port)]
-    return _OwnedServer([str(each) for each in argv if each != "-p"][:-1], ready=listening(port), folder=folder)
+    argv = [*as_nobody_special(), find_binary("pgbouncer", "pgbouncer"), str(settings)]
+    return _OwnedServer(argv, ready=listening(port), folder=folder, port=port)
 
 
 def port_of(server: ServerProcess) -> int:
-    return int(server.argv[server.argv.index("-p") + 1])
+    assert isinstance(server, _OwnedServer)
+    return server.port
 
 
 def connect(port: int, database: str = "postgres", **options: str) -> "Connection[TupleRow]":
@@ -85,22 +87,43 @@ def shared_server() -> int:
 
 
 class _OwnedServer(ServerProcess):
-    """Its folder is made here, for another user, and removed all the same."""
+    """Its folder is made here, for another user, and removed all the same. Its children have groups of their own."""
+
+    def __init__(self, argv: list[str], *, ready: Ready, folder: Path, port: int) -> None:
+        super().__init__(argv, ready=ready, folder=folder)
+        self.port = port
+
+    def stop(self, timeout: float = 10.0) -> None:
+        """SIGINT first: at SIGTERM it would wait for its clients to leave."""
+        if self.running:
+            self.resume()
+            os.kill(self.pid, signal.SIGINT)
+        super().stop(timeout)
 
     def close(self) -> None:
         super().close()
         shutil.rmtree(self.folder, ignore_errors=True)
 
+    def _signal(self, number: int) -> None:
+        children = Path(f"/proc/{self.pid}/task/{self.pid}/children").read_text().split()
+        super()._signal(number)
+        for child in children:
+            try:
+                os.kill(int(child), number)
+            except ProcessLookupError:
+                pass
+
 
 def _folder() -> Path:
-    folder = Path(tempfile.mkdtemp(prefix="fencepost-postgresql-"))
+    # The temporary folder of a test is often root's alone, and the server is not root.
+    folder = Path(tempfile.mkdtemp(prefix="fencepost-postgresql-", dir=None if os.getuid() else "/tmp"))
     if os.getuid() == 0:
-        shutil.chown(folder, "postgres" if _exists("postgres") else "nobody")
+        shutil.chown(folder, _user().pw_uid)
     return folder
 
 
 def _initialize(data: Path) -> None:
-    argv = [*as_nobody_special(), _binary("initdb"), "-D", data, "-A", "trust", "-U", USER]
+    argv = [*as_nobody_special(), _binary("initdb"), "-D", str(data), "-A", "trust", "-U", USER]
     argv += ["-E", "UTF8", "--locale=C", "--no-sync"]
     subprocess.run(argv, check=True, capture_output=True, cwd=data.parent)
 
@@ -115,16 +138,9 @@ def _binary(name: str) -> str:
     return find_binary(name, "postgresql", folders=FOLDERS)
 
 
-def _exists(user: str) -> bool:
-    import pwd
-
-    return any(each.pw_name == user for each in pwd.getpwall())
-
-
-def _group(user: str) -> int:
-    import pwd
-
-    return pwd.getpwnam(user).pw_gid
+def _user() -> pwd.struct_passwd:
+    names = {each.pw_name for each in pwd.getpwall()}
+    return pwd.getpwnam(USER if USER in names else "nobody")
 
 
 _kept: list[ServerProcess] = []

@@ -38,10 +38,14 @@ class ServerError(Exception):
         fields = pq.DiagnosticField
         self.state = (result.error_field(fields.SQLSTATE) or b"").decode()
         self.primary = (result.error_field(fields.MESSAGE_PRIMARY) or b"").decode(errors="replace")
-        super().__init__(f"{self.primary or result.get_error_message().strip()} ({self.state})")
+        told = self.primary or " ".join(result.get_error_message().split())
+        super().__init__(f"{told} ({self.state})" if self.state else told)
 
 
 def explain(error: ServerError, address: Address) -> EngineError:
+    if not error.state:
+        # Not the server's own words, but libpq's for a server that said nothing more.
+        return lost(address, str(error))
     kind = Unavailable if error.state[:2] in PASSING else Refused
     advice = ADVICE.get(error.state)
     return kind(f"postgresql at {address} answered: {error}{f': {advice}' if advice else ''}")

@@ -2,12 +2,13 @@
 """The engine on tables of PostgreSQL.
 
 What holds: each grant has a token above all earlier ones of its name, also after a crash, a restart, the promotion of
-a standby or the loss of the schema. Waiters are served in the order in which they reached the server; a release makes the
-next one the holder, in the same transaction, and tells it by NOTIFY. All time is the database's. Every call is one
-statement and one transaction, and leaves nothing behind on its connection: a pooler may be in between.
+a standby or the loss of the schema. Waiters are served in the order in which they reached the server; a release makes
+the next one the holder, in the same transaction, and tells it by NOTIFY. All time is the database's. Every call is
+one statement and one transaction, and leaves nothing behind on its connection: a pooler may be in between.
 
-Limits: LISTEN does not pass a transaction pooler. There, waiters look again by themselves, unless `listen=` in the URL names
-a way around it. A database clock that is set forward ends leases early: tokens stay in order, and a fence refuses the older.
+Limits: LISTEN does not pass a transaction pooler. There, waiters look again by themselves, unless `listen=` in the
+URL names a way around it. A database clock that is set forward ends leases early: tokens stay in order, and a fence
+refuses the older.
 """
 
 import json
@@ -17,13 +18,15 @@ from collections.abc import Collection, Sequence
 from typing import ClassVar
 
 from fencepost._runtime import aio as runtime
-from fencepost.contract.answer import Busy, Gone, Granted, Queued, Renewal, Snapshot
+from fencepost.contract.answer import Busy, Cell, Gone, Granted, Queued, Renewal, Snapshot
 from fencepost.core.backoff import backoff
 from fencepost.core.claim import Claim, Mode, Request
 from fencepost.core.holder import Holder
+from fencepost.core.rate import Rate
 from fencepost.core.traits import Traits
 from fencepost.core.url import Url
 from fencepost.engines.postgresql import record
+from fencepost.engines.postgresql._async.cells import ADDRESSEE, AsyncCells
 from fencepost.engines.postgresql._async.store import AsyncStore
 from fencepost.engines.postgresql.address import LIBPQ, listening_at
 from fencepost.engines.postgresql.query import array, rows, text
@@ -39,7 +42,14 @@ YES, NO = b"t", b"f"
 
 class AsyncPostgresqlEngine:
     traits: ClassVar[Traits] = Traits(
-        scope="network", fencing="strict", survives="restart", order="arrival", death="lease", ttl_floor=0.05
+        scope="network",
+        fencing="strict",
+        survives="restart",
+        order="arrival",
+        death="lease",
+        cells=True,
+        meters=True,
+        ttl_floor=0.05,
     )
 
     def __init__(self, url: Url, *, clock: runtime.Clock, patience: float) -> None:
@@ -53,6 +63,7 @@ class AsyncPostgresqlEngine:
         self._opening = runtime.Mutex()
         self._waiters: dict[tuple[str, int], Waiter] = {}
         self._sql = statements("statements", self._store.schema)
+        self._cells = AsyncCells(self._store, self._channel, self._ear, self._listen)
         self._claim, self._release = self._sql["claim"], self._sql["release"]
 
     # Leases
@@ -171,6 +182,11 @@ class AsyncPostgresqlEngine:
         parameters = (holder.id.encode(), b"%d" % serial, ask.name.encode(), b"%d" % (token or 0))
         return await self._store.value(self._release, *parameters) == YES
 
+    async def share(self, claim: Claim) -> bool:
+        holder, serial, ask, token = claim
+        parameters = (holder.id.encode(), b"%d" % serial, ask.name.encode(), b"%d" % (token or 0))
+        return await self._store.value(self._sql["share"], *parameters) == YES
+
     # What operators see and do
 
     async def look(self, name: str) -> Snapshot:
@@ -184,7 +200,22 @@ class AsyncPostgresqlEngine:
         parameters = (name.encode(), text(by), b"%d" % AUDIT_LENGTH)
         return record.claims_of(await self._store.value(self._sql["evict"], *parameters))
 
+    # Small values, and rates
+
+    async def cell_read(self, key: str) -> Cell:
+        return await self._cells.read(key)
+
+    async def cell_write(self, key: str, value: str | None, version: int) -> Cell | None:
+        return await self._cells.write(key, value, version)
+
+    async def cell_watch(self, key: str, version: int, timeout: float) -> Cell:
+        return await self._cells.watch(key, version, timeout)
+
+    async def meter(self, key: str, rate: Rate, weight: int) -> float:
+        return await self._cells.meter(key, rate, weight)
+
     async def close(self) -> None:
+        self._cells.close()
         for waiter in list(self._waiters.values()):
             waiter.stir(over="the session was closed")
         self._ear.close()
@@ -215,6 +246,9 @@ class AsyncPostgresqlEngine:
 
     def _deliver(self, message: bytes) -> None:
         holder, serial, tokens = message.decode().split(":")
+        if holder == ADDRESSEE:
+            self._cells.tell(int(serial))
+            return
         waiter = self._waiters.get((holder, int(serial)))
         if waiter is not None:
             waiter.stir(tokens=tuple(int(token) for token in tokens.split(",") if token))

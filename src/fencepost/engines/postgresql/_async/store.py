@@ -6,7 +6,7 @@ from psycopg import pq
 from fencepost.core.url import Url
 from fencepost.engines.postgresql import query
 from fencepost.engines.postgresql.address import locate, schema_of
-from fencepost.engines.postgresql.query import Parameter, Query
+from fencepost.engines.postgresql.query import ADVISE, Parameter, Query
 from fencepost.engines.postgresql.sql import VERSION, installation, statements
 from fencepost.engines.postgresql.trouble import ServerError, explain
 from fencepost.engines.postgresql.wire import aio as wire
@@ -59,6 +59,8 @@ class AsyncStore:
             )
         # A pooler gives each of its clients a number of its own making.
         self.pooled = connection.pooled = pid != connection.pid
+        if not self.pooled:
+            await connection.script(ADVISE)
 
     async def _install(self, connection: wire.Connection) -> query.Rows:
         try:

@@ -1,8 +1,8 @@
 """Which connection of a lease holds what, and which one may take or wait for what next.
 
-An advisory lock belongs to the connection that took it, and a connection may take the same lock twice without being asked
-whether it has it. So no connection takes a name twice, and only one that holds nothing waits: whoever waits on a connection
-can neither give back what it holds nor keep it.
+An advisory lock belongs to the connection that took it, and a connection may take the same lock twice without being
+asked whether it has it. So no connection takes a name twice, and only one that holds nothing waits: whoever waits on
+a connection can neither give back what it holds nor keep it.
 """
 
 from dataclasses import dataclass, field
@@ -33,20 +33,18 @@ class Hold(Generic[Connection]):
         return not self.held and not self.users and not self.waiting
 
 
-@dataclass(slots=True, eq=False)
 class Entry(Generic[Connection]):
-    """A request as it stands on its connection: with a token it is held; `sent` and unanswered, anything may be."""
+    """A request as it stands on its connection: with a token it is held; without one, anything may have come of it."""
 
-    request: Request
-    hold: Hold[Connection]
-    since: float
-    waiting: bool
-    token: int | None = None
-    sent: bool = False
+    __slots__ = ("ask", "hold", "request", "since", "token", "waiting")
 
-    @property
-    def ask(self) -> Ask:
-        return self.request.asks[0]
+    def __init__(self, request: Request, hold: Hold[Connection], since: float, *, waiting: bool) -> None:
+        self.request = request
+        self.ask: Ask = request.asks[0]
+        self.hold = hold
+        self.since = since
+        self.waiting = waiting
+        self.token: int | None = None
 
     @property
     def claim(self) -> Claim:
@@ -54,10 +52,10 @@ class Entry(Generic[Connection]):
 
 
 class Lease(Generic[Connection]):
-    def __init__(self, holder: Holder, ttl: float, connection: Connection, trip: float) -> None:
+    def __init__(self, holder: Holder, ttl: float, connection: Connection, *, trip: int) -> None:
         self.holder = holder
         self.ttl = ttl
-        # How long one round trip took: an answer that is not there after a few of them is being waited for.
+        # In ms: an answer that is not there by then is being waited for.
         self.trip = trip
         self.main: Hold[Connection] = Hold(connection)
         self.holds: list[Hold[Connection]] = [self.main]
@@ -70,7 +68,7 @@ class Lease(Generic[Connection]):
         """A connection that holds nothing and that nobody uses, now the caller's to wait on."""
         with self._state:
             for hold in self.holds:
-                if hold.empty:
+                if not hold.held and not hold.users and not hold.waiting:
                     hold.waiting = True
                     return hold
         return None
@@ -108,25 +106,27 @@ class Lease(Generic[Connection]):
             hold.users -= 1
 
     def granted(self, entry: Entry[Connection], token: int) -> None:
+        hold = entry.hold
         with self._state:
             entry.token = token
-            entry.sent = False
-            entry.hold.held[entry.ask.name] = entry
-            entry.hold.written_down = False
+            hold.held[entry.ask.name] = entry
+            hold.written_down = False
             if entry.waiting:
-                entry.waiting = entry.hold.waiting = False
+                entry.waiting = hold.waiting = False
 
     def forget(self, entry: Entry[Connection]) -> Connection | None:
         """The request is neither held nor waited for any more. A connection too many is returned, to be closed."""
+        hold = entry.hold
         with self._state:
             self.entries.pop(entry.request.serial, None)
-            hold = entry.hold
             if hold.held.pop(entry.ask.name, None) is not None:
                 hold.written_down = False
             if entry.waiting:
                 entry.waiting = hold.waiting = False
-            spare = [each for each in self.holds if each.empty and each is not self.main]
-            if hold in spare and len(spare) > MOST_SPARE:
+            if hold is self.main or not hold.empty:
+                return None
+            spare = sum(each.empty for each in self.holds if each is not self.main)
+            if hold in self.holds and spare > MOST_SPARE:
                 self.holds.remove(hold)
                 return hold.connection
         return None

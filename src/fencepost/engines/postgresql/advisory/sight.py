@@ -57,7 +57,8 @@ def snapshot_of(
     name: str, locks: Iterable[Lock], evictions: Rows, own: Mapping[int, tuple[Claim, float, float]]
 ) -> Snapshot:
     """`own`: by pid, our own claims, for how long they have stood, and what is left of their lease."""
-    holders, waiters = [], []
+    holders: list[Standing] = []
+    waiters: list[Standing] = []
     for lock in locks:
         standing = lock.standing(name, None)
         if lock.pid in own:

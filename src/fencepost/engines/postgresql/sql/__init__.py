@@ -6,7 +6,7 @@ from importlib.resources import files
 from fencepost.engines.postgresql.query import Query
 
 VERSION = 1
-PARTS = ("schema", "token", "view", "queue", "claim", "lease", "advisory")
+PARTS = ("schema", "token", "view", "queue", "claim", "lease", "advisory", "cell")
 _HERE = files(__package__)
 
 

@@ -3,7 +3,7 @@
 CREATE FUNCTION {schema}.sit(_holder text, _label text, _ttl double precision) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
     -- A server that crashed has no connection from before, so once for each is often enough.
-    IF NOT EXISTS (SELECT FROM {schema}.life) THEN
+    IF NOT EXISTS (SELECT FROM {schema}.life WHERE one) THEN
         PERFORM {schema}.awaken();
     END IF;
     DELETE FROM {schema}.connection AS gone WHERE NOT EXISTS (
@@ -66,17 +66,21 @@ BEGIN
     PERFORM pg_notify('fencepost_' || _holder, _token::text);
 END $$;
 
--- Wait until a connection has given the lock back, and end the connection if it does not in time.
-CREATE FUNCTION {schema}.see_off(_name text, _pid integer, _patience double precision) RETURNS void
+CREATE FUNCTION {schema}.has(_name text, _pid integer) RETURNS boolean LANGUAGE sql AS $$
+    SELECT EXISTS (SELECT FROM {schema}.locks(_name) AS lock WHERE lock.pid = _pid AND lock.granted);
+$$;
+
+-- Wait until a connection has given the lock back: whether it has, in time.
+CREATE FUNCTION {schema}.see_off(_name text, _pid integer, _patience double precision) RETURNS boolean
 LANGUAGE plpgsql AS $$
 DECLARE
     _until timestamptz := clock_timestamp() + make_interval(secs => _patience);
 BEGIN
-    WHILE EXISTS (SELECT FROM {schema}.locks(_name) AS lock WHERE lock.pid = _pid AND lock.granted) LOOP
+    WHILE {schema}.has(_name, _pid) LOOP
         IF clock_timestamp() >= _until THEN
-            PERFORM pg_terminate_backend(_pid, 5000);
-            RETURN;
+            RETURN false;
         END IF;
         PERFORM pg_sleep(0.001);
     END LOOP;
+    RETURN true;
 END $$;

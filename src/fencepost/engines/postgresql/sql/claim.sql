@@ -3,14 +3,15 @@ CREATE FUNCTION {schema}.claim(_holder text, _serial bigint, _name text, _note t
 LANGUAGE plpgsql AS $$
 DECLARE
     _key bigint := hashtextextended(_name, 0);
+    _latched boolean;
     _token bigint;
 BEGIN
-    PERFORM pg_advisory_xact_lock(1717923427, hashtext(_name));
+    _latched := pg_advisory_xact_lock(1717923427, hashtext(_name)) IS NOT NULL;
     INSERT INTO {schema}.claim (key, name, ticket, token, holder, serial, part, mode, weight, most, note, since)
     SELECT _key, _name, number, number, _holder, _serial, 0, 'exclusive', 1, 1, _note, clock_timestamp()
     FROM (
         SELECT nextval('{schema}.token') AS number FROM {schema}.life, {schema}.lease
-        WHERE id = _holder AND expires_at > clock_timestamp() AND _serial <> ALL (given_up)
+        WHERE one AND id = _holder AND expires_at > clock_timestamp() AND _serial <> ALL (given_up)
           AND NOT EXISTS (SELECT FROM {schema}.claim WHERE key = _key AND name = _name)
         LIMIT 1
     ) AS grant_
@@ -131,15 +132,32 @@ CREATE FUNCTION {schema}.release(_holder text, _serial bigint, _name text, _toke
 LANGUAGE plpgsql AS $$
 DECLARE
     _key bigint := hashtextextended(_name, 0);
+    _latched boolean;
     _held boolean;
+    _waited_for boolean;
 BEGIN
-    PERFORM pg_advisory_xact_lock(1717923427, hashtext(_name));
+    _latched := pg_advisory_xact_lock(1717923427, hashtext(_name)) IS NOT NULL;
     DELETE FROM {schema}.claim
     WHERE key = _key AND name = _name AND holder = _holder AND serial = _serial AND token = _token
-    RETURNING EXISTS (SELECT FROM {schema}.lease WHERE id = _holder AND expires_at > clock_timestamp()) INTO _held;
-    IF EXISTS (SELECT FROM {schema}.claim WHERE key = _key AND token IS NULL) THEN
+    RETURNING EXISTS (SELECT FROM {schema}.lease WHERE id = _holder AND expires_at > clock_timestamp()),
+              EXISTS (SELECT FROM {schema}.claim WHERE key = _key AND token IS NULL) INTO _held, _waited_for;
+    IF _waited_for THEN
         PERFORM {schema}.bury(_name);
         PERFORM {schema}.promote(_name);
     END IF;
+    RETURN coalesce(_held, false);
+END $$;
+
+-- Turn a claim of the whole name into a shared one, with its token: whether it was held. Readers that stand next come in.
+CREATE FUNCTION {schema}.share(_holder text, _serial bigint, _name text, _token bigint) RETURNS boolean
+LANGUAGE plpgsql AS $$
+DECLARE
+    _held boolean;
+BEGIN
+    PERFORM {schema}.latch(ARRAY[_name]);
+    UPDATE {schema}.claim SET mode = 'shared'
+    WHERE key = hashtextextended(_name, 0) AND name = _name AND holder = _holder AND serial = _serial AND token = _token
+    RETURNING EXISTS (SELECT FROM {schema}.lease WHERE id = _holder AND expires_at > clock_timestamp()) INTO _held;
+    PERFORM {schema}.settle(ARRAY[_name]);
     RETURN coalesce(_held, false);
 END $$;

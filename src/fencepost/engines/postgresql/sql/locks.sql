@@ -30,6 +30,10 @@ SELECT pg_advisory_unlock(hashtextextended($1, 0)),
 SELECT pg_advisory_unlock_shared(hashtextextended($1, 0)),
        pg_advisory_unlock_shared(hashtext($1), ($2::bigint & 2147483647)::integer)
 
+-- name: share
+SELECT CASE WHEN pg_advisory_lock_shared(hashtextextended($1, 0)) IS NOT NULL
+       THEN pg_advisory_unlock(hashtextextended($1, 0)) END
+
 -- name: release all
 SELECT pg_advisory_unlock_all()
 
@@ -67,3 +71,6 @@ SELECT {schema}.expel($1, $2, $3, $4, $5, $6)
 
 -- name: see off
 SELECT {schema}.see_off($1, $2, $3)
+
+-- name: throw out
+SELECT pg_terminate_backend($2, 5000) WHERE {schema}.has($1, $2)

@@ -14,8 +14,8 @@ SELECT setval('{schema}.token', (extract(epoch FROM clock_timestamp()) * 1000000
 
 -- One row while the server remembers all tokens it gave out. An unlogged table is empty after a crash, after
 -- the promotion of a standby and in a restored backup: exactly when the last values of a sequence may be forgotten.
-CREATE UNLOGGED TABLE {schema}.life (since timestamptz NOT NULL);
-INSERT INTO {schema}.life VALUES (clock_timestamp());
+CREATE UNLOGGED TABLE {schema}.life (one boolean PRIMARY KEY CHECK (one));
+INSERT INTO {schema}.life VALUES (true);
 
 -- One row per lease; `expires_at` is -infinity once it was closed. `given_up` are requests that were withdrawn before
 -- they came: a claim that arrives late must find that nobody waits for its answer.

@@ -10,6 +10,9 @@ SELECT {schema}.enter($1, $2, $3, $4, $5, $6, $7, $8)
 -- name: release
 SELECT {schema}.release($1, $2, $3, $4)
 
+-- name: share
+SELECT {schema}.share($1, $2, $3, $4)
+
 -- name: withdraw
 SELECT {schema}.withdraw($1, $2, $3)
 
@@ -34,3 +37,15 @@ SELECT {schema}.evict($1, $2, $3)
 
 -- name: evicted
 SELECT token, by FROM {schema}.eviction WHERE holder = $1
+
+-- name: cell_read
+SELECT json_build_array(value, version) FROM {schema}.cell WHERE key = $1
+
+-- name: cell_write
+SELECT {schema}.cell_write($1, $2, $3)
+
+-- name: cell_watch
+SELECT {schema}.cell_watch($1, $2, $3, $4, $5)
+
+-- name: meter
+SELECT {schema}.meter_take($1, $2, $3, $4)

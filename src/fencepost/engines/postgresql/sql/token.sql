@@ -2,17 +2,17 @@
 CREATE FUNCTION {schema}.awaken() RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
     LOCK TABLE {schema}.life IN EXCLUSIVE MODE;
-    IF NOT EXISTS (SELECT FROM {schema}.life) THEN
+    IF NOT EXISTS (SELECT FROM {schema}.life WHERE one) THEN
         PERFORM setval('{schema}.token', greatest(
             (SELECT last_value FROM {schema}.token) + 4294967296,
             (extract(epoch FROM clock_timestamp()) * 1000000)::bigint));
-        INSERT INTO {schema}.life VALUES (clock_timestamp());
+        INSERT INTO {schema}.life VALUES (true);
     END IF;
 END $$;
 
 CREATE FUNCTION {schema}.mint() RETURNS bigint LANGUAGE plpgsql AS $$
 BEGIN
-    IF NOT EXISTS (SELECT FROM {schema}.life) THEN
+    IF NOT EXISTS (SELECT FROM {schema}.life WHERE one) THEN
         PERFORM {schema}.awaken();
     END IF;
     RETURN nextval('{schema}.token');

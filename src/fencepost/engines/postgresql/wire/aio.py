@@ -19,6 +19,7 @@ from fencepost.engines.postgresql.waiter import Waiter
 from fencepost.errors import Unavailable
 
 MOST_OPEN = 8
+LEAST_DIAL = 1.0
 # The schema is made once, and whoever comes while it is being made waits for that.
 SCRIPT_PATIENCE = 5.0
 Result = pq.abc.PGresult
@@ -30,7 +31,8 @@ class Connection:
     def __init__(self, conn: pq.abc.PGconn, address: Address, patience: float) -> None:
         self._conn = conn
         self.address = address
-        self.fileno = conn.socket
+        # Of our own: libpq closes its descriptor as soon as it sees the end, and the number is used again.
+        self.fileno = os.dup(conn.socket)
         self.pid = conn.backend_pid
         self.pooled = True
         self._patience = patience
@@ -53,10 +55,22 @@ class Connection:
     async def call(self, query: Query, *parameters: Parameter) -> Result:
         """The result of one statement. `Unavailable` if it does not come in time: then it is owed."""
         async with self._turn:
-            if self._owing:
-                await self._pay()
             await self._send(query, parameters)
-            return check(await self._promptly())
+            return await self._within(self._patience)
+
+    async def ask(self, query: Query, parameters: tuple[Parameter, ...], milliseconds: int) -> Result | None:
+        """The result, or None if it is not there in time: then it is owed, and `finish` may wait for it.
+
+        For whoever has the connection to itself.
+        """
+        await self._send(query, parameters)
+        return await self._within(milliseconds / 1000) if await self._settled(milliseconds / 1000) else None
+
+    async def finish(self, until: float) -> Result | None:
+        """The result that `ask` did not stay for, or None if it is not there at `until`."""
+        while self._owing and (left := until - boottime()) > 0:
+            await self._settled(min(left, LONGEST_NAP))
+        return None if self._owing else await self._within(0.0)
 
     async def script(self, text: str) -> None:
         """Several statements in one go, as one transaction."""
@@ -64,35 +78,20 @@ class Connection:
             if self._owing:
                 await self._pay()
             self._submit(lambda: self._conn.send_query(text.encode()))
-            check(await self._within(max(self._patience, SCRIPT_PATIENCE)))
-
-    async def start(self, query: Query, *parameters: Parameter) -> None:
-        """Send a statement; `finish` waits for its result."""
-        if self._owing:
-            await self._pay()
-        await self._send(query, parameters)
-
-    async def finish(self, until: float) -> Result | None:
-        """The result of what was started, or None if it is not there at `until`."""
-        while self._owing and (left := until - boottime()) > 0:
-            await self._settled(min(left, LONGEST_NAP))
-        if self._owing:
-            return None
-        result, self._result = self._result, None
-        if result is None:
-            raise lost(self.address, "the server closed it")
-        return result
+            await self._within(max(self._patience, SCRIPT_PATIENCE))
 
     async def _send(self, query: Query, parameters: tuple[Parameter, ...]) -> None:
+        if self._owing:
+            await self._pay()
         if self.pooled:
-            self._submit(lambda: self._conn.send_query_params(query.text, parameters))
+            self._submit(lambda: self._conn.send_query_params(query.alone, parameters))
             return
         if query.name not in self._prepared:
             # Noted before the answer, which we may not stay for: the server would not let us name it twice.
             self._prepared.add(query.name)
             self._submit(lambda: self._conn.send_prepare(query.name, query.text))
             try:
-                check(await self._promptly())
+                await self._within(self._patience)
             except ServerError:
                 self._prepared.discard(query.name)
                 raise
@@ -109,8 +108,10 @@ class Connection:
             self.close()
             raise lost(self.address, str(error)) from error
 
-    async def _promptly(self) -> Result:
-        return await self._within(self._patience)
+    async def _pay(self) -> None:
+        """Wait for what somebody did not stay for, whatever it is."""
+        if not await self._settled(self._patience):
+            raise late(self.address, self._patience)
 
     async def _within(self, seconds: float) -> Result:
         if not await self._settled(seconds):
@@ -118,11 +119,7 @@ class Connection:
         result, self._result = self._result, None
         if result is None:
             raise lost(self.address, "the server closed it")
-        return result
-
-    async def _pay(self) -> None:
-        """Wait for what somebody did not stay for."""
-        await self._promptly()
+        return check(result)
 
     async def _settled(self, timeout: float) -> bool:
         """Whether nothing is owed, within `timeout` seconds."""
@@ -178,13 +175,19 @@ class Connection:
             if not self._loop.is_closed():
                 self._loop.remove_reader(self.fileno)
             _open.discard(self)
+            os.close(self.fileno)
             self._conn.finish()
             self._settle()
+
+    def __del__(self) -> None:
+        # Whoever was interrupted on the way to closing it is told nothing: it is closed all the same.
+        self.close()
 
     def disown(self) -> None:
         """In a forked child: the connection is the parent's, so nothing is said, and the child's copy is shut."""
         self._is_open = False
-        os.close(self.fileno)
+        for descriptor in {self.fileno, self._conn.socket if self._conn.status == pq.ConnStatus.OK else self.fileno}:
+            os.close(descriptor)
 
 
 def _resolve(future: "asyncio.Future[Result | None]") -> None:
@@ -205,7 +208,8 @@ os.register_at_fork(after_in_child=_forked)
 
 
 async def connect(address: Address, patience: float) -> Connection:
-    """A connection that the server has let in."""
+    """A connection that the server has let in. That takes a new process there, so it gets a little longer."""
+    patience, wanted = max(patience, LEAST_DIAL), patience
     loop = asyncio.get_running_loop()
     steps = dial(address)
     try:
@@ -224,7 +228,7 @@ async def connect(address: Address, patience: float) -> Connection:
                 finally:
                     remove(fileno)
     except StopIteration as done:
-        return Connection(done.value, address, patience)
+        return Connection(done.value, address, wanted)
     except TimeoutError:
         raise late(address, patience) from None
     finally:

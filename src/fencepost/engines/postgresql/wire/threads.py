@@ -20,8 +20,10 @@ from fencepost.engines.postgresql.waiter import Waiter
 from fencepost.engines.postgresql.wire.watch import watch
 from fencepost.errors import Unavailable
 
+TUPLES_OK = int(pq.ExecStatus.TUPLES_OK)
 MOST_IDLE = 16
 TRUSTED = 1.0
+LEAST_DIAL = 1.0
 # The schema is made once, and whoever comes while it is being made waits for that. In ms.
 SCRIPT_PATIENCE = 5000
 
@@ -38,6 +40,7 @@ class Connection:
         "_poll",
         "_prepared",
         "_turn",
+        "_wait",
         "address",
         "fileno",
         "pid",
@@ -48,13 +51,16 @@ class Connection:
     def __init__(self, conn: pq.abc.PGconn, address: Address, patience: float) -> None:
         self._conn = conn
         self.address = address
-        self.fileno = conn.socket
+        # Of our own: libpq closes its descriptor as soon as it sees the end, and the number is used again.
+        self.fileno = os.dup(conn.socket)
         self.pid = conn.backend_pid
         self.pooled = True
         self.used_at = monotonic()
         self._patience = max(1, math.ceil(patience * 1000))
         self._poll = select.poll()
         self._poll.register(self.fileno, select.POLLIN)
+        self._wait = self._poll.poll
+        # Empty while a pooler may be in between.
         self._prepared: set[bytes] = set()
         self._turn = runtime.Mutex()
         self._owing = False
@@ -68,16 +74,37 @@ class Connection:
     def call(self, query: Query, *parameters: Parameter) -> pq.abc.PGresult:
         """The result of one statement. `Unavailable` if it does not come in time: then it is owed."""
         with self._turn:
-            try:
-                if self._owing:
-                    self._pay()
-                self._send(query, parameters)
-                result = self._read(self._patience)
-            except OperationalError as error:
-                raise lost(self.address, str(error)) from error
-            if result is None:
-                raise late(self.address, self._patience / 1000)
-            return check(result)
+            result = self.ask(query, parameters, self._patience)
+        if result is None:
+            raise late(self.address, self._patience / 1000)
+        return result
+
+    def ask(self, query: Query, parameters: tuple[Parameter, ...], milliseconds: int) -> pq.abc.PGresult | None:
+        """The result, or None if it is not there in time: then it is owed, and `finish` may wait for it.
+
+        For whoever has the connection to itself. All that locks do comes along here: the frequent case stands first.
+        """
+        conn = self._conn
+        try:
+            if self._owing or query.name not in self._prepared:
+                self._make_ready(query)
+            self._owing = True
+            if self.pooled:
+                conn.send_query_params(query.alone, parameters)
+            else:
+                conn.send_query_prepared(query.name, parameters)
+            if not self._wait(milliseconds):
+                return None
+            conn.consume_input()
+            if conn.is_busy():
+                return self._read(milliseconds)
+            result = conn.get_result()
+            if result is None or result.status != TUPLES_OK or conn.is_busy() or conn.get_result() is not None:
+                return self._read(milliseconds, result)
+            self._owing = False
+            return result
+        except OperationalError as error:
+            raise lost(self.address, str(error)) from error
 
     def script(self, text: str) -> None:
         """Several statements in one go, as one transaction."""
@@ -92,19 +119,9 @@ class Connection:
                 raise lost(self.address, str(error)) from error
             if result is None:
                 raise late(self.address, self._patience / 1000)
-            check(result)
-
-    def start(self, query: Query, *parameters: Parameter) -> None:
-        """Send a statement; `finish` waits for its result."""
-        try:
-            if self._owing:
-                self._pay()
-            self._send(query, parameters)
-        except OperationalError as error:
-            raise lost(self.address, str(error)) from error
 
     def finish(self, until: float) -> pq.abc.PGresult | None:
-        """The result of what was started, or None if it is not there at `until`."""
+        """The result that `ask` did not stay for, or None if it is not there at `until`."""
         try:
             while True:
                 left = until - boottime()
@@ -114,47 +131,39 @@ class Connection:
         except OperationalError as error:
             raise lost(self.address, str(error)) from error
 
-    def _send(self, query: Query, parameters: tuple[Parameter, ...]) -> None:
-        if self.pooled:
-            self._owing = True
-            self._conn.send_query_params(query.text, parameters)
-            return
-        if query.name not in self._prepared:
+    def _make_ready(self, query: Query) -> None:
+        if self._owing:
+            self._pay()
+        if not self.pooled and query.name not in self._prepared:
             # Noted before the answer, which we may not stay for: the server would not let us name it twice.
             self._prepared.add(query.name)
             self._owing = True
             self._conn.send_prepare(query.name, query.text)
-            result = self._read(self._patience)
-            if result is None:
-                raise late(self.address, self._patience / 1000)
             try:
-                check(result)
+                self._pay()
             except ServerError:
                 self._prepared.discard(query.name)
                 raise
-        self._owing = True
-        self._conn.send_query_prepared(query.name, parameters)
 
     def _pay(self) -> None:
         """Read what somebody did not stay for."""
         if self._read(self._patience) is None:
             raise late(self.address, self._patience / 1000)
 
-    def _read(self, milliseconds: int) -> pq.abc.PGresult | None:
-        """The last result of what was sent, None if it is not all there in time."""
-        conn, poll = self._conn, self._poll
-        result: pq.abc.PGresult | None = None
+    def _read(self, milliseconds: int, result: pq.abc.PGresult | None = None) -> pq.abc.PGresult | None:
+        """The last result of what was sent, or the first error among them; None if it is not all there in time."""
+        conn = self._conn
         while True:
-            if not poll.poll(milliseconds):
-                return None
-            conn.consume_input()
             while not conn.is_busy():
                 found = conn.get_result()
                 if found is None:
                     self._owing = False
-                    return result
+                    return None if result is None else check(result)
                 if result is None or result.status != pq.ExecStatus.FATAL_ERROR:
                     result = found
+            if not self._wait(milliseconds):
+                return None
+            conn.consume_input()
 
     def is_over(self) -> bool:
         """Whether the server has closed it, or said something nobody asked for."""
@@ -189,12 +198,18 @@ class Connection:
             self._is_open = False
             watch.remove(self.fileno)
             _open.discard(self)
+            os.close(self.fileno)
             self._conn.finish()
+
+    def __del__(self) -> None:
+        # Whoever was interrupted on the way to closing it is told nothing: it is closed all the same.
+        self.close()
 
     def disown(self) -> None:
         """In a forked child: the connection is the parent's, so nothing is said, and the child's copy is shut."""
         self._is_open = False
-        os.close(self.fileno)
+        for descriptor in {self.fileno, self._conn.socket if self._conn.status == pq.ConnStatus.OK else self.fileno}:
+            os.close(descriptor)
 
 
 _open: "WeakSet[Connection]" = WeakSet()
@@ -210,7 +225,8 @@ os.register_at_fork(after_in_child=_forked)
 
 
 def connect(address: Address, patience: float) -> Connection:
-    """A connection that the server has let in."""
+    """A connection that the server has let in. That takes a new process there, so it gets a little longer."""
+    patience, wanted = max(patience, LEAST_DIAL), patience
     steps = dial(address)
     until = monotonic() + patience
     try:
@@ -221,7 +237,7 @@ def connect(address: Address, patience: float) -> Connection:
             if not poll.poll(max(0, math.ceil((until - monotonic()) * 1000))):
                 raise late(address, patience)
     except StopIteration as done:
-        return Connection(done.value, address, patience)
+        return Connection(done.value, address, wanted)
     finally:
         steps.close()
 

@@ -1,10 +1,10 @@
 # Generated from src/fencepost/engines/postgresql/advisory/_async/engine.py by tools/unasync.py. Do not edit: run `make gen`.
 """The engine on session advisory locks of PostgreSQL.
 
-What holds: a lock is `pg_advisory_lock(hashtextextended(name, 0))`, so that plain SQL clients exclude us and we them. The
-connection is the lease: when it ends, by the death of its process, by hand, or because the server has not heard of it for the
-ttl, its locks are free at once, and the holder is told. Waiters stand in the server's own queue, and the lock that comes
-free is itself the news. Each grant has a token from the same statement, above all earlier ones.
+What holds: a lock is `pg_advisory_lock(hashtextextended(name, 0))`, so that plain SQL clients exclude us and we them.
+The connection is the lease: when it ends, by the death of its process, by hand, or because the server has not heard
+of it for the ttl, its locks are free at once, and the holder is told. Waiters stand in the server's own queue, and
+the lock that comes free is itself the news. Each grant has a token from the same statement, above all earlier ones.
 
 Limits: a lock is a number to the server. Names and notes of other sessions are seen once they were held over a renewal.
 Each waiter needs a connection of its own.
@@ -25,14 +25,18 @@ from fencepost.engines.postgresql._sync.store import Store
 from fencepost.engines.postgresql.address import LIBPQ
 from fencepost.engines.postgresql.advisory.lease import Entry, Hold, Lease
 from fencepost.engines.postgresql.advisory.sight import Lock, locks_of, snapshot_of
-from fencepost.engines.postgresql.query import array, check, rows, text, value
+from fencepost.engines.postgresql.query import array, rows, text, value
 from fencepost.engines.postgresql.sql import statements
 from fencepost.engines.postgresql.trouble import ServerError, explain
 from fencepost.engines.postgresql.wire import threads as wire
 from fencepost.errors import EngineError, Refused, Unavailable
 
 AUDIT_LENGTH = 1000
-LEAST_TRIP = 0.005
+EXCLUSIVE, COUNTED = Mode.EXCLUSIVE, Mode.COUNTED
+# In ms. An answer that takes longer than making a connection did is being waited for.
+LEAST_TRIP = 5
+# How long a holder has to hear of its eviction before its connection is ended, with all that is on it.
+LEAST_NOTICE = 1.0
 LOST = "the engine no longer has it"
 NO_LEASE = "no connection of this holder is open"
 
@@ -60,17 +64,16 @@ class AdvisoryEngine:
         self._leases: dict[str, Lease[wire.Connection]] = {}
         self._ears: dict[str, wire.Ear] = {}
         sql = self._sql = statements("locks", self._store.schema)
-        self._take = {mode: sql[f"take {mode}"] for mode in (Mode.EXCLUSIVE, Mode.SHARED)}
-        self._try = {mode: sql[f"try {mode}"] for mode in (Mode.EXCLUSIVE, Mode.SHARED)}
-        self._give_back = {mode: sql[f"release {mode}"] for mode in (Mode.EXCLUSIVE, Mode.SHARED)}
+        self._take = (sql["take exclusive"], sql["take shared"])
+        self._try = (sql["try exclusive"], sql["try shared"])
+        self._give_back = (sql["release exclusive"], sql["release shared"])
 
     # Leases
 
     def lease_open(self, holder: Holder, ttl: float) -> None:
         asked_at = self._now()
         connection = self._connect(holder, ttl)
-        trip = max(LEAST_TRIP, self._now() - asked_at)
-        lease = Lease(holder, ttl, connection, trip)
+        lease = Lease(holder, ttl, connection, trip=max(LEAST_TRIP, int((self._now() - asked_at) * 1000)))
         self._leases[holder.id] = lease
         self._watch(lease, lease.main)
         self._listen(lease)
@@ -112,6 +115,8 @@ class AdvisoryEngine:
     def _ended(self, lease: Lease[wire.Connection], hold: Hold[wire.Connection]) -> None:
         if lease.over is None and lease.matters(hold):
             self._end(lease, "its connection was closed by the server")
+        else:
+            lease.drop(hold)
 
     def _end(self, lease: Lease[wire.Connection], reason: str) -> None:
         lease.over = reason
@@ -183,7 +188,7 @@ class AdvisoryEngine:
         if lease is None:
             return Gone(NO_LEASE)
         ask = asks[0]
-        if len(asks) > 1 or ask.mode is Mode.COUNTED:
+        if len(asks) > 1 or ask.mode is COUNTED:
             raise Refused("advisory locks are exclusive or shared, one name at a time: use postgresql:// for more")
         entry = lease.entries.get(serial)
         if entry is not None:
@@ -194,16 +199,13 @@ class AdvisoryEngine:
             if not wait or not isinstance(answer, Busy):
                 return answer
             hold = lease.to_wait() or self._another(lease, waiting=True)
-        entry = lease.entries[serial] = Entry(request, hold, self._now(), waiting=True, sent=True)
+        entry = lease.entries[serial] = Entry(request, hold, self._now(), waiting=True)
         try:
-            hold.connection.start(self._take[ask.mode], self._key(ask.name))
-        except ServerError as error:
-            self._forget(lease, entry)
-            raise explain(error, self._store.address) from error
-        except Unavailable:
-            self._give_up(lease, entry)
-            raise
-        return self._finish(lease, entry, self._now() + lease.trip * 2)
+            query = self._take[ask.mode is not EXCLUSIVE]
+            result = hold.connection.ask(query, (self._key(ask.name),), lease.trip)
+        except (ServerError, Unavailable) as error:
+            return self._failed(lease, entry, error)
+        return self._taken(lease, entry, result)
 
     def _attempt(self, lease: Lease[wire.Connection], request: Request) -> Granted | Busy | Gone:
         """Try once, without standing in the queue."""
@@ -211,10 +213,11 @@ class AdvisoryEngine:
         if excluded := lease.excluded(ask):
             return Busy(excluded)
         hold = lease.to_try(ask.name) or self._another(lease, waiting=False)
-        entry = lease.entries[request.serial] = Entry(request, hold, self._now(), waiting=False, sent=True)
+        entry = lease.entries[request.serial] = Entry(request, hold, self._now(), waiting=False)
         try:
-            token = value(hold.connection.call(self._try[ask.mode], self._key(ask.name)))
+            token = value(hold.connection.call(self._try[ask.mode is not EXCLUSIVE], self._key(ask.name)))
         except ServerError as error:
+            self._unlock(entry)
             self._forget(lease, entry)
             raise explain(error, self._store.address) from error
         finally:
@@ -234,7 +237,7 @@ class AdvisoryEngine:
             # What came of it was not heard: make sure that it is nothing, and start again.
             self.withdraw(entry.request)
             return self.claim(entry.request, wait=wait)
-        return self._finish(lease, entry, self._now() + lease.trip * 2)
+        return self._finish(lease, entry, self._now() + lease.trip / 1000)
 
     def _finish(
         self, lease: Lease[wire.Connection], entry: Entry[wire.Connection], until: float
@@ -242,19 +245,33 @@ class AdvisoryEngine:
         """The lock that is waited for, or `Queued` if it has not come at `until`."""
         try:
             result = entry.hold.connection.finish(until)
-            if result is None:
-                return Queued(entry.request, (), entry)
-            token = int(value(check(result)) or 0)
         except (ServerError, Unavailable) as error:
-            if isinstance(error, ServerError):
-                self._forget(lease, entry)
-            else:
-                self._give_up(lease, entry)
-            if lease.over is not None:
-                return Gone(lease.over)
-            raise explain(error, self._store.address) if isinstance(error, ServerError) else error from error
+            return self._failed(lease, entry, error)
+        return self._taken(lease, entry, result)
+
+    def _taken(
+        self, lease: Lease[wire.Connection], entry: Entry[wire.Connection], result: pq.abc.PGresult | None
+    ) -> Granted | Queued:
+        if result is None:
+            return Queued(entry.request, (), entry)
+        token = int(value(result) or 0)
         lease.granted(entry, token)
         return Granted((token,))
+
+    def _failed(
+        self, lease: Lease[wire.Connection], entry: Entry[wire.Connection], error: ServerError | Unavailable
+    ) -> Gone:
+        try:
+            if isinstance(error, Unavailable):
+                raise error
+            # A session's lock outlives the statement that took it, also one that failed or was cancelled afterwards.
+            self._call(entry.hold.connection, "release all")
+            self._forget(lease, entry)
+        except EngineError:
+            self._give_up(lease, entry)
+        if lease.over is not None:
+            return Gone(lease.over)
+        raise explain(error, self._store.address) if isinstance(error, ServerError) else error from error
 
     def wait(self, queued: Queued, timeout: float) -> Granted | Queued | Gone:
         entry: Entry[wire.Connection] = queued.place
@@ -280,8 +297,11 @@ class AdvisoryEngine:
             if not isinstance(answer, Granted):
                 self._give_up(lease, entry)
                 return
-        if entry.token is not None or entry.sent:
-            self._unlock(lease, entry)
+        lease.use(entry.hold)
+        try:
+            self._unlock(entry)
+        finally:
+            lease.done(entry.hold)
         self._forget(lease, entry)
 
     def _cancel(self, entry: Entry[wire.Connection]) -> None:
@@ -296,20 +316,29 @@ class AdvisoryEngine:
         entry = None if lease is None else lease.entries.get(claim.serial)
         if lease is None or entry is None or entry.token != claim.token:
             return False
-        held = self._unlock(lease, entry)
+        held = self._unlock(entry)
         self._forget(lease, entry)
         return held
 
-    def _unlock(self, lease: Lease[wire.Connection], entry: Entry[wire.Connection]) -> bool:
-        lease.use(entry.hold)
-        parameters = (self._key(entry.ask.name), b"%d" % (entry.token or 0))
+    def _unlock(self, entry: Entry[wire.Connection]) -> bool:
+        ask = entry.ask
+        query = self._give_back[ask.mode is not EXCLUSIVE]
         try:
-            result = entry.hold.connection.call(self._give_back[entry.ask.mode], *parameters)
+            result = entry.hold.connection.call(query, self._key(ask.name), b"%d" % (entry.token or 0))
         except ServerError as error:
             raise explain(error, self._store.address) from error
-        finally:
-            lease.done(entry.hold)
-        return value(result) == b"t"
+        return result.get_value(0, 0) == b"t"
+
+    def share(self, claim: Claim) -> bool:
+        lease = self._leases.get(claim.holder.id)
+        entry = None if lease is None else lease.entries.get(claim.serial)
+        if entry is None or entry.token != claim.token:
+            return False
+        # Nobody comes in between: a connection that has a lock gets it in another mode without standing in the queue.
+        held = value(self._call(entry.hold.connection, "share", self._key(entry.ask.name))) == b"t"
+        if held:
+            entry.ask = entry.ask._replace(mode=Mode.SHARED)
+        return held
 
     # What operators see and do
 
@@ -336,10 +365,15 @@ class AdvisoryEngine:
             holder = lock.holder or Holder("", "another client")
             parameters = (self._key(name), b"%d" % lock.token, holder.id.encode(), text(holder.label), text(by))
             self._store.call(self._sql["expel"], *parameters, b"%d" % AUDIT_LENGTH)
+        until = self._now() + max(self._patience, LEAST_NOTICE)
         for lock in taken:
+            whom = (self._key(name), b"%d" % lock.pid)
             # A stranger does not hear us, and is ended at once.
-            patience = self._patience / 2 if lock.holder is not None else 0.0
-            self._store.call(self._sql["see off"], self._key(name), b"%d" % lock.pid, b"%f" % patience)
+            while lock.holder is not None and self._now() < until:
+                if self._store.value(self._sql["see off"], *whom, b"%f" % (self._patience / 3)) == b"t":
+                    break
+            else:
+                self._store.call(self._sql["throw out"], *whom)
         return tuple(lock.standing(name, None).claim for lock in taken)
 
     def _locks(self, name: str) -> list[Lock]:
@@ -353,7 +387,7 @@ class AdvisoryEngine:
                 if entry.token == token:
                     by = value(self._store.call(self._sql["evicted"], b"%d" % token)) or b""
                     lease.evicted[token] = f"evicted by {by.decode()}"
-                    self._unlock(lease, entry)
+                    self._unlock(entry)
                     self._forget(lease, entry)
 
         runtime.spawn(let_go, name="fencepost-eviction")
@@ -385,8 +419,6 @@ class AdvisoryEngine:
         spare = lease.forget(entry)
         if spare is not None:
             spare.close()
-        elif not entry.hold.connection.is_open:
-            self._drop(lease, entry.hold)
 
     def _give_up(self, lease: Lease[wire.Connection], entry: Entry[wire.Connection]) -> None:
         """Nobody knows what is on that connection: without it there is nothing."""

@@ -1,0 +1,37 @@
+"""Who is measured. Each is used as its own documentation recommends, with one object kept for all cycles."""
+
+from benchmarks.contestant import Contestant
+from benchmarks.postgresql.contestants.bare import BareAdvisory, BareTable
+from benchmarks.postgresql.contestants.ours import (
+    FencepostAdvisory,
+    FencepostAdvisoryAsync,
+    FencepostTable,
+    FencepostTableAsync,
+)
+from benchmarks.postgresql.contestants.peers import Psycopg, Tooz
+
+ALL: dict[str, type[Contestant]] = {
+    kind.name: kind
+    for kind in (
+        BareAdvisory,
+        FencepostAdvisory,
+        FencepostAdvisoryAsync,
+        Psycopg,
+        Tooz,
+        BareTable,
+        FencepostTable,
+        FencepostTableAsync,
+    )
+}
+
+__all__ = [
+    "ALL",
+    "BareAdvisory",
+    "BareTable",
+    "FencepostAdvisory",
+    "FencepostAdvisoryAsync",
+    "FencepostTable",
+    "FencepostTableAsync",
+    "Psycopg",
+    "Tooz",
+]

@@ -1,0 +1,91 @@
+# Written by hand; the blocking twin under _sync is generated from it.
+"""Cells in a table of PostgreSQL; who watches is told by NOTIFY, like those who wait for a grant."""
+
+import itertools
+import json
+import random
+
+from fencepost._runtime import aio as runtime
+from fencepost._runtime.clock import boottime
+from fencepost.contract.answer import Cell
+from fencepost.core.rate import Rate
+from fencepost.engines.postgresql._async.store import AsyncStore
+from fencepost.engines.postgresql.sql import statements
+from fencepost.engines.postgresql.waiter import Waiter
+from fencepost.engines.postgresql.wire import aio as wire
+
+# How a message that is about a cell begins, where others have the id of a holder.
+ADDRESSEE = "="
+EMPTY = Cell(None, 0)
+# How often to look where no message comes through: behind a pooler.
+LOOK_AGAIN = (0.05, 0.1)
+# PostgreSQL stores no NUL, so it is written as an escape, and so is the sign of one.
+_ESCAPES = (("\\", "\\\\"), ("\0", "\\0"))
+
+
+class AsyncCells:
+    def __init__(self, store: AsyncStore, channel: str, ear: wire.Ear, listen: runtime.Work[None]) -> None:
+        self._store = store
+        self._channel = channel.encode()
+        self._ear = ear
+        self._listen = listen
+        self._sql = statements("statements", store.schema)
+        self._watches: dict[int, Waiter] = {}
+        self._numbers = itertools.count(1)
+
+    async def read(self, key: str) -> Cell:
+        return _cell(await self._store.value(self._sql["cell_read"], _pack(key)))
+
+    async def write(self, key: str, value: str | None, version: int) -> Cell | None:
+        text = None if value is None else _pack(value)
+        reply = await self._store.value(self._sql["cell_write"], _pack(key), text, b"%d" % version)
+        if reply is None:
+            return None
+        return EMPTY if value is None else Cell(value, int(reply))
+
+    async def watch(self, key: str, version: int, timeout: float) -> Cell:
+        until = boottime() + timeout
+        await self._listen()
+        number = next(self._numbers)
+        waiter = self._watches[number] = Waiter()
+        who = (_pack(key), b"%d" % version, self._channel, b"%d" % number)
+        try:
+            while True:
+                left = until - boottime()
+                cell = _cell(await self._store.value(self._sql["cell_watch"], *who, b"%f" % max(0.0, left)))
+                if cell.version != version or left <= 0 or waiter.over is not None:
+                    return cell
+                look_at = boottime() + random.uniform(*LOOK_AGAIN) if self._ear.is_deaf else until
+                await self._ear.wait(waiter, min(until, look_at))
+                waiter.news = False
+        finally:
+            del self._watches[number]
+
+    async def meter(self, key: str, rate: Rate, weight: int) -> float:
+        parameters = (_pack(key), repr(rate.interval).encode(), b"%d" % rate.burst, b"%d" % weight)
+        return float(await self._store.value(self._sql["meter"], *parameters) or 0)
+
+    def tell(self, number: int) -> None:
+        """Somebody says that a cell has changed."""
+        waiter = self._watches.get(number)
+        if waiter is not None:
+            waiter.stir()
+
+    def close(self) -> None:
+        for waiter in list(self._watches.values()):
+            waiter.stir(over="the session was closed")
+
+
+def _pack(text: str) -> bytes:
+    for sign, escaped in _ESCAPES:
+        text = text.replace(sign, escaped)
+    return text.encode()
+
+
+def _cell(reply: bytes | None) -> Cell:
+    if reply is None:
+        return EMPTY
+    value, version = json.loads(reply)
+    # Back to front: a sign that was doubled does not escape what follows it.
+    parts = (part.replace("\\0", "\0") for part in value.split("\\\\"))
+    return Cell("\\".join(parts), version)

@@ -1,0 +1,188 @@
+"""Real servers that die, stop, end our connections, or whose replies are lost."""
+
+import threading
+
+import pytest
+
+import fencepost
+from fencepost import Lost, Unavailable, Uncertain
+from fencepost.testing.postgresql import port_of, query
+from fencepost.testing.proxy import Proxy
+from fencepost.testing.redis import until
+from fencepost.testing.server import ServerProcess
+
+from .conftest import at
+
+OF_HOLDERS = "SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND granted AND objsubid = 1"
+
+
+def test_a_killed_server_is_unavailable_and_back_after_its_restart(server: ServerProcess, scheme: str) -> None:
+    with fencepost.connect(at(port_of(server), scheme), ttl=3) as session:
+        old = session.lock("a").acquire()
+        server.kill()
+        with pytest.raises((Unavailable, Uncertain)):
+            session.lock("b").acquire(timeout=0)
+        server.start()
+        new = session.lock("c").acquire(timeout=20)
+        # A crash may forget the last values of a sequence: more than those are stepped over.
+        assert new.token >= old.token + 2**32
+
+
+def test_a_clean_restart_keeps_leases_in_tables(server: ServerProcess) -> None:
+    url = at(port_of(server))
+    with fencepost.connect(url, ttl=20) as first, fencepost.connect(url, ttl=20) as second:
+        held = first.lock("a").acquire()
+        server.restart()
+
+        def is_up() -> bool:
+            try:
+                return second.lock("a").try_acquire() is None
+            except (Unavailable, Uncertain):
+                return False
+
+        until(is_up)
+        assert held.held
+        held.release()
+        new = second.lock("a").acquire(timeout=5)
+        assert held.token < new.token < held.token + 2**32
+
+
+def test_the_holder_is_told_in_time_when_the_server_stops_answering(server: ServerProcess, scheme: str) -> None:
+    with fencepost.connect(at(port_of(server), scheme), ttl=1.5) as session:
+        grant = session.lock("a").acquire()
+        server.pause()
+        try:
+            assert grant.lost.wait(5)
+        finally:
+            server.resume()
+        session.lock("a").acquire(timeout=20).release()
+
+
+def test_a_connection_ended_by_hand_is_a_loss_told_at_once(port: int) -> None:
+    url = at(port, "postgresql+advisory")
+    # The next renewal would be ten seconds away.
+    with fencepost.connect(url, ttl=30) as first, fencepost.connect(url, ttl=30) as second:
+        old = first.lock("a").acquire()
+        waiting: list[fencepost.Grant] = []
+        waiter = threading.Thread(target=lambda: waiting.append(second.lock("a").acquire(timeout=20)))
+        waiter.start()
+        until(lambda: first.look("a").waiters)
+        query(port, f"SELECT pg_terminate_backend(pid) FROM ({OF_HOLDERS}) AS holder")
+        assert old.lost.wait(5)
+        with pytest.raises(Lost, match="connection was closed by the server"):
+            old.check()
+        waiter.join(5)
+        assert waiting[0].token > old.token
+        assert waiting[0].held
+
+
+async def test_a_connection_ended_by_hand_ends_an_asynchronous_block(port: int) -> None:
+    went_on = False
+    async with fencepost.connect_async(at(port, "postgresql+advisory"), ttl=30) as session:
+        with pytest.raises(Lost, match="connection was closed by the server"):
+            async with session.lock("a") as grant:
+                query(port, f"SELECT pg_terminate_backend(pid) FROM ({OF_HOLDERS}) AS holder")
+                await grant.lost.wait(20)
+                went_on = True
+        assert not went_on
+        async with session.lock("a", timeout=5):
+            pass
+
+
+def test_a_connection_that_ends_under_a_table_lease_loses_nothing(port: int) -> None:
+    with fencepost.connect(at(port), ttl=3) as session:
+        grant = session.lock("a").acquire()
+        query(port, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'fencepost'")
+        until(lambda: _works(session))
+        assert grant.held
+        grant.release()
+
+
+def _works(session: fencepost.Session) -> bool:
+    try:
+        session.lock("b").acquire(timeout=0).release()
+    except (Unavailable, Uncertain):
+        return False
+    return True
+
+
+def test_a_claim_whose_reply_is_lost_leaves_no_phantom_holder(port: int, scheme: str) -> None:
+    with (
+        Proxy(port) as proxy,
+        fencepost.connect(at(port, scheme), ttl=2) as other,
+        fencepost.connect(at(proxy.port, scheme), ttl=2) as session,
+    ):
+        session.lock("warm").acquire().release()
+        proxy.drop_replies()
+        with pytest.raises((Unavailable, Uncertain)):
+            session.lock("a").try_acquire()
+        proxy.heal()
+        until(lambda: not other.look("a").holders, 8)
+        session.lock("a").acquire(timeout=8).release()
+
+
+def test_a_claim_that_arrives_after_its_withdrawal_is_not_granted(port: int) -> None:
+    with (
+        Proxy(port) as proxy,
+        fencepost.connect(at(port), ttl=20) as other,
+        fencepost.connect(at(proxy.port), ttl=2) as session,
+    ):
+        session.lock("warm").acquire().release()
+        keeper = session.keeper()
+        request = keeper.request(session.lock("a")._asks)
+        session.engine.withdraw(request)
+        session.engine.claim(request, wait=False)
+        assert not other.look("a").holders
+
+
+def test_a_waiter_whose_listening_connection_is_ended_keeps_its_place(port: int) -> None:
+    with (
+        fencepost.connect(at(port), ttl=5) as first,
+        fencepost.connect(at(port), ttl=5, holder="cut") as cut,
+        fencepost.connect(at(port), ttl=5, holder="behind") as behind,
+    ):
+        held = first.lock("a").acquire()
+        taken: list[str] = []
+
+        def take(session: fencepost.Session) -> None:
+            with session.lock("a", timeout=20) as grant:
+                taken.append(grant.holder.label)
+
+        threads = []
+        for number, session in enumerate((cut, behind)):
+            threads.append(threading.Thread(target=take, args=[session]))
+            threads[-1].start()
+            until(lambda number=number: len(first.look("a").waiters) == number + 1)
+        ended = query(port, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE 'LISTEN fence%'")
+        assert len(ended) == 2
+        listening = "SELECT pid FROM pg_stat_activity WHERE query LIKE 'LISTEN fence%'"
+        until(lambda: len(query(port, listening)) == 2)
+        assert [each.claim.holder.label for each in first.look("a").waiters] == ["cut", "behind"]
+        held.release()
+        for thread in threads:
+            thread.join(20)
+        assert taken == ["cut", "behind"]
+
+
+def test_a_stopped_holder_that_does_not_hear_is_evicted_all_the_same(port: int) -> None:
+    from fencepost.testing.contract._sync.puppet import Puppet
+    from fencepost.testing.contract.site import Site
+
+    url = at(port, "postgresql+advisory")
+    with Puppet(Site(url), "stopped", ttl=60) as stopped, fencepost.connect(url, ttl=2) as session:
+        stopped.ask("acquire", name="a", timeout=0)
+        stopped.stop()
+        assert [claim.holder.label for claim in session.evict("a")] == ["stopped"]
+        session.lock("a").acquire(timeout=0)
+        stopped.resume()
+
+
+def test_a_plain_client_that_holds_a_name_is_seen_and_can_be_evicted(port: int) -> None:
+    from fencepost.testing.postgresql import connect
+
+    with connect(port) as plain, fencepost.connect(at(port, "postgresql+advisory"), ttl=3) as session:
+        plain.execute("SELECT pg_advisory_lock(hashtextextended('a', 0))")
+        assert session.look("a").holders[0].claim.holder.label == "another client"
+        assert session.lock("a").try_acquire() is None
+        assert len(session.evict("a")) == 1
+        session.lock("a").acquire(timeout=0)

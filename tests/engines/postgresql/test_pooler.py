@@ -1,0 +1,88 @@
+"""Behind a real PgBouncer that pools transactions."""
+
+import threading
+from collections.abc import Iterator
+
+import pytest
+
+import fencepost
+from fencepost import Refused
+from fencepost.testing.contract import CHAPTERS, Site
+from fencepost.testing.postgresql import pgbouncer, port_of
+from fencepost.testing.redis import until
+
+from .conftest import at
+
+
+@pytest.fixture
+def pooler(port: int) -> Iterator[int]:
+    with pgbouncer(port, size=4) as pooler:
+        yield port_of(pooler)
+
+
+@pytest.fixture
+def site(port: int, pooler: int) -> Site:
+    """Statements go through the pooler; listening goes past it."""
+    return Site(at(pooler, options=f"?listen={at(port)}"), ttl=1.2)
+
+
+# The laws that a pooler could break; both flavours speak to it in the same way, so one of each is enough.
+for chapter in CHAPTERS:
+    if (chapter.law, chapter.flavour) in {("token", "async"), ("waiting", "sync"), ("unknown", "async")}:
+        globals()[chapter.test_name] = chapter.tests
+
+
+def test_advisory_locks_refuse_to_start_behind_it_and_name_the_other_mode(pooler: int) -> None:
+    with pytest.raises(Refused, match=r"pooler is in the way.*use postgresql://"):
+        fencepost.connect(at(pooler, "postgresql+advisory")).lock("a").acquire()
+
+
+async def test_asynchronous_advisory_locks_refuse_to_start_behind_it(pooler: int) -> None:
+    with pytest.raises(Refused, match=r"pooler is in the way.*use postgresql://"):
+        await fencepost.connect_async(at(pooler, "postgresql+advisory")).lock("a").acquire()
+
+
+def test_without_a_way_around_it_waiters_look_again_and_keep_their_order(pooler: int) -> None:
+    sessions = [fencepost.connect(at(pooler), ttl=10, holder=str(number)) for number in range(4)]
+    order: list[str] = []
+
+    def take(session: fencepost.Session) -> None:
+        with session.lock("a", timeout=30) as grant:
+            order.append(grant.holder.label)
+
+    held = sessions[0].lock("a").acquire()
+    threads = []
+    for number, session in enumerate(sessions[1:]):
+        threads.append(threading.Thread(target=take, args=[session]))
+        threads[-1].start()
+        until(lambda number=number: len(sessions[0].look("a").waiters) == number + 1)
+    held.release()
+    for thread in threads:
+        thread.join(30)
+    assert order == ["1", "2", "3"]
+    for session in sessions:
+        session.close()
+
+
+def test_more_sessions_than_connections_to_the_server_never_share_a_lock(pooler: int) -> None:
+    inside = most = 0
+    tokens: list[int] = []
+
+    def work(number: int) -> None:
+        nonlocal inside, most
+        with fencepost.connect(at(pooler), ttl=10, holder=str(number)) as session:
+            for _ in range(10):
+                with session.lock("a", timeout=60) as grant:
+                    inside += 1
+                    most = max(most, inside)
+                    tokens.append(grant.token)
+                    inside -= 1
+
+    threads = [threading.Thread(target=work, args=[number]) for number in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(100)
+    assert most == 1
+    assert tokens == sorted(set(tokens))
+    assert len(tokens) == 80

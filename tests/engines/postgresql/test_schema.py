@@ -1,0 +1,149 @@
+"""The schema: made once, by whoever comes first; refused if it is newer than we are, or may not be made."""
+
+import multiprocessing
+import random
+
+import pytest
+
+import fencepost
+from fencepost import Refused
+from fencepost.testing.postgresql import query
+
+from .conftest import at
+
+
+def _lock(url: str) -> int:
+    with fencepost.connect(url, ttl=20) as session, session.lock("a") as grant:
+        return grant.token
+
+
+def test_sixteen_processes_that_come_first_make_it_once(port: int) -> None:
+    with multiprocessing.get_context("spawn").Pool(16) as pool:
+        tokens = pool.map(_lock, [at(port)] * 16, chunksize=1)
+    assert len(set(tokens)) == 16
+    assert query(port, "SELECT version FROM fencepost.version") == [(1,)]
+
+
+def test_a_newer_schema_is_refused_with_what_to_do(url: str, port: int) -> None:
+    _lock(url)
+    query(port, "UPDATE fencepost.version SET version = 7")
+    with pytest.raises(Refused, match=r"schema 'fencepost' .* has version 7, and this fencepost knows 1: upgrade"):
+        _lock(url)
+
+
+def test_a_user_who_may_not_make_it_is_told_so(port: int, scheme: str) -> None:
+    query(port, "DROP ROLE IF EXISTS reader")
+    query(port, "CREATE ROLE reader LOGIN")
+    with pytest.raises(Refused, match=r"permission denied.*42501.*docs/engines/postgresql.md"):
+        _lock(at(port, scheme, user="reader"))
+
+
+def test_a_user_who_may_only_read_is_told_so(port: int, scheme: str) -> None:
+    _lock(at(port, scheme))
+    query(port, "DROP ROLE IF EXISTS onlooker")
+    query(port, "CREATE ROLE onlooker LOGIN")
+    query(port, "GRANT USAGE ON SCHEMA fencepost TO onlooker")
+    query(port, "GRANT SELECT ON ALL TABLES IN SCHEMA fencepost TO onlooker")
+    try:
+        with pytest.raises(Refused, match=r"permission denied"):
+            _lock(at(port, scheme, user="onlooker"))
+    finally:
+        query(port, "DROP OWNED BY onlooker")
+
+
+def test_a_user_with_the_documented_rights_may_do_everything(port: int, scheme: str) -> None:
+    _lock(at(port, scheme))
+    query(port, "DROP ROLE IF EXISTS locker")
+    query(port, "CREATE ROLE locker LOGIN")
+    # As docs/engines/postgresql.md has them.
+    for right in (
+        "GRANT USAGE ON SCHEMA fencepost TO locker",
+        "GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA fencepost TO locker",
+        "GRANT USAGE, SELECT, UPDATE ON ALL SEQUENCES IN SCHEMA fencepost TO locker",
+    ):
+        query(port, right)
+    try:
+        url = at(port, scheme, user="locker")
+        with fencepost.connect(url, ttl=3) as first, fencepost.connect(url, ttl=3) as second:
+            held = first.lock("a").acquire()
+            assert second.lock("a").try_acquire() is None
+            assert second.look("a").holders[0].claim.token == held.token
+            assert len(second.evict("a")) == 1
+            second.lock("a").acquire(timeout=5).release()
+            assert held.lost.wait(5)
+        query(port, "TRUNCATE fencepost.life")
+        assert _lock(url) >= held.token + 2**32
+    finally:
+        query(port, "DROP OWNED BY locker")
+
+
+def test_an_unknown_database_is_refused(port: int, scheme: str) -> None:
+    with pytest.raises(Refused, match="does not exist"):
+        _lock(at(port, scheme, database="nowhere"))
+
+
+def test_schemas_do_not_share_locks(port: int) -> None:
+    with (
+        fencepost.connect(at(port)) as first,
+        fencepost.connect(at(port, options="?schema=other")) as second,
+    ):
+        first.lock("a").acquire()
+        assert second.lock("a").try_acquire() is not None
+    query(port, "DROP SCHEMA other CASCADE")
+
+
+def test_long_names_that_differ_in_their_last_letter_are_different_locks(url: str) -> None:
+    # Letters that no compression makes short: longer than an entry of an index may be.
+    dice = random.Random(7)
+    stem = "".join(chr(dice.randrange(0x4E00, 0x9FFF)) for _ in range(1023))
+    with fencepost.connect(url) as session:
+        held = session.lock(stem + "一").acquire(timeout=0)
+        other = session.lock(stem + "二").acquire(timeout=0)
+        assert session.lock(stem + "一").try_acquire() is None
+        assert session.names() == sorted([held.name, other.name])
+
+
+def test_what_the_dead_leave_behind_is_swept_up(port: int) -> None:
+    with fencepost.connect(at(port)) as session:
+        for number in range(20):
+            session.lock(f"left {number}").acquire()
+        # As it looks two minutes after its process was killed.
+        query(port, "UPDATE fencepost.lease SET expires_at = clock_timestamp() - interval '2 minutes'")
+        with fencepost.connect(at(port)):
+            assert query(port, "SELECT count(*) FROM fencepost.claim") == [(0,)]
+            assert query(port, "SELECT count(*) FROM fencepost.lease") == [(1,)]
+
+
+def test_any_number_of_names_acquired_and_released_leaves_no_row(port: int) -> None:
+    with fencepost.connect(at(port), ttl=60) as session:
+        for number in range(500):
+            session.lock(f"name {number}").acquire().release()
+        assert query(port, "SELECT count(*) FROM fencepost.claim") == [(0,)]
+
+
+def test_evictions_are_remembered_up_to_a_thousand(port: int) -> None:
+    with fencepost.connect(at(port)) as session:
+        session.lock("a").acquire()
+        session.evict("a")
+        query(
+            port,
+            "INSERT INTO fencepost.eviction (name, token, holder, evicted, by, at)"
+            " SELECT 'a', n, '', '', '', clock_timestamp() FROM generate_series(1, 1100) AS n",
+        )
+        session.lock("a").acquire(timeout=0)
+        session.evict("a")
+        assert query(port, "SELECT count(*) FROM fencepost.eviction") == [(1000,)]
+
+
+@pytest.mark.parametrize(
+    ("url", "message"),
+    [
+        ("postgresql://a/b?schema=x%3By", "letters, digits and underscores"),
+        ("postgresql://a/b?colour=red", "unknown option 'colour'"),
+        ("postgresql://a/b?listen=redis://a", "is not a postgresql:// URL"),
+        ("postgresql+advisory://a/b?listen=postgresql://a", "unknown option 'listen'"),
+    ],
+)
+def test_a_url_that_can_not_be_meant_is_refused_at_once(url: str, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        fencepost.connect(url)
