@@ -334,6 +334,8 @@ class AdvisoryEngine:
         entry = None if lease is None else lease.entries.get(claim.serial)
         if entry is None or entry.token != claim.token:
             return False
+        if entry.ask.mode is Mode.SHARED:
+            return True
         # Nobody comes in between: a connection that has a lock gets it in another mode without standing in the queue.
         held = value(self._call(entry.hold.connection, "share", self._key(entry.ask.name))) == b"t"
         if held:
