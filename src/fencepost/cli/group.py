@@ -5,6 +5,7 @@ import click
 from fencepost.cli import option
 from fencepost.cli.command.completion import completion
 from fencepost.cli.command.evict import evict
+from fencepost.cli.command.fence import fence
 from fencepost.cli.command.ls import ls
 from fencepost.cli.command.run import run
 from fencepost.cli.command.show import show
@@ -41,5 +42,5 @@ def fencepost() -> None:
     """
 
 
-for command in (run, ls, show, watch, evict, completion):
+for command in (run, ls, show, watch, evict, fence, completion):
     fencepost.add_command(command)

@@ -83,12 +83,7 @@ class AsyncSqlFence:
         if self._driver.in_transaction():
             async with self.guard(name, grant):
                 return await self._driver.raw(sql, params)
-        try:
-            return await self._mark.behind(name, token, sql, params)
-        except BaseException:
-            if self._driver.in_transaction():
-                await runtime.shielded(self._driver.rollback())
-            raise
+        return await self._mark.behind(name, token, sql, params)
 
     async def highest(self, name: str) -> int:
         """The mark of `name`, 0 if no token was ever accepted. For people and tests; it decides nothing."""

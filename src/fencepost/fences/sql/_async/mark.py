@@ -49,10 +49,7 @@ class AsyncMark:
         try:
             await self._enter(name, token, joined, place)
         except BaseException as error:
-            await self._back_out(joined, place)
-            _explain(error)
             if not self._dialect.is_no_table(error):
-                self._tell_stale(name, token, error)
                 raise
             await self.install()
             await self._enter(name, token, joined, place)
@@ -62,11 +59,7 @@ class AsyncMark:
         try:
             return await self._behind(name, token, sql, params)
         except BaseException as error:
-            if self._driver.in_transaction():
-                await self._driver.rollback()
-            _explain(error)
             if not self._dialect.is_no_table(error):
-                self._tell_stale(name, token, error)
                 raise
             await self.install()
             return await self._behind(name, token, sql, params)
@@ -94,29 +87,39 @@ class AsyncMark:
 
     async def _enter(self, name: str, token: int, joined: bool, place: int) -> None:
         outer, inner = f"SAVEPOINT fencepost_claim_{place}", f"SAVEPOINT fencepost_body_{place}"
-        if self._dialect.raises:
-            claim = literal(self._claim, row_key(name), token)
-            await (self._driver.script(outer, claim, inner) if joined else self._driver.begin(claim, inner))
-            return
-        if not joined:
-            await self._driver.begin()
-        await self._show(name, token)
-        # Two: releasing the inner one proves that the block did not end the transaction, while the outer one
-        # is still there to go back to if the commit is refused.
-        await self._driver.script(outer, inner)
+        try:
+            if self._dialect.raises:
+                claim = literal(self._claim, row_key(name), token)
+                await (self._driver.script(outer, claim, inner) if joined else self._driver.begin(claim, inner))
+                return
+            if not joined:
+                await self._driver.begin()
+            await self._show(name, token)
+            # Two: releasing the inner one proves that the block did not end the transaction, while the outer one
+            # is still there to go back to if the commit is refused.
+            await self._driver.script(outer, inner)
+        except BaseException as error:
+            await self._back_out(joined, place)
+            self._tell(name, token, error)
+            raise
 
     async def _behind(self, name: str, token: int, sql: str, params: Any) -> Answer:
-        if self._dialect.raises:
-            answer = await self._driver.piped(self._claim, self._values(name, token), sql, params)
-            if answer is not None:
-                return answer
-            await self._driver.begin(literal(self._claim, row_key(name), token))
-        else:
-            await self._driver.begin()
-            await self._show(name, token)
-        answer = await self._driver.raw(sql, params)
-        await self._driver.commit()
-        return answer
+        try:
+            if self._dialect.raises:
+                answer = await self._driver.piped(self._claim, self._values(name, token), sql, params)
+                if answer is not None:
+                    return answer
+                await self._driver.begin(literal(self._claim, row_key(name), token))
+            else:
+                await self._driver.begin()
+                await self._show(name, token)
+            answer = await self._driver.raw(sql, params)
+            await self._driver.commit()
+            return answer
+        except BaseException as error:
+            await self._back_out(False, 0)
+            self._tell(name, token, error)
+            raise
 
     async def _show(self, name: str, token: int) -> None:
         # The first statement of the transaction must be this write, which takes the write lock even where it
@@ -153,7 +156,9 @@ class AsyncMark:
         key = row_key(name)
         return {"name": key.encode() if self._dialect is MYSQL else key, "token": token}
 
-    def _tell_stale(self, name: str, token: int, error: BaseException) -> None:
+    def _tell(self, name: str, token: int, error: BaseException) -> None:
+        """Raise what the error stands for, if it is a refusal."""
+        _explain(error)
         mark = mark_in(error) if self._dialect.raises else None
         if mark is not None:
             raise Stale(name, token, mark) from None

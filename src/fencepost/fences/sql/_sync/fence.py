@@ -83,12 +83,7 @@ class SqlFence:
         if self._driver.in_transaction():
             with self.guard(name, grant):
                 return self._driver.raw(sql, params)
-        try:
-            return self._mark.behind(name, token, sql, params)
-        except BaseException:
-            if self._driver.in_transaction():
-                runtime.shielded(self._driver.rollback())
-            raise
+        return self._mark.behind(name, token, sql, params)
 
     def highest(self, name: str) -> int:
         """The mark of `name`, 0 if no token was ever accepted. For people and tests; it decides nothing."""

@@ -166,6 +166,12 @@ class Pymysql(_Cursors):
         return self.connection.cursor(Cursor)
 
     def in_transaction(self) -> bool:
+        if not self.connection.get_autocommit() and not self._status():
+            # PyMySQL does not look at the status that comes behind rows, so a read may have begun a transaction.
+            self.script("DO 0")
+        return self._status()
+
+    def _status(self) -> bool:
         return bool(self.connection.server_status & IN_TRANSACTION)
 
 
