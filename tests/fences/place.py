@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from fencepost.fences import FileFence, GuardedFile, MemoryFence, SqliteFence
+from fencepost.fences.host import HostFence
 
 from .database import DATABASES
 from .desk import Desk, Place
@@ -110,11 +111,23 @@ def _dump(file: GuardedFile, words: list[str]) -> None:
     file.write(json.dumps(words).encode())
 
 
+class HostPlace(FilePlace):
+    """A plain file, with its marks elsewhere on the host."""
+
+    def open(self) -> Desk:
+        fence = HostFence(self.path.with_name("marks.db"))
+        return Desk(fence, lambda _: self.look(), lambda _, words: self._write(words))
+
+    def _write(self, words: list[str]) -> None:
+        self.path.write_text(json.dumps(words))
+
+
 PLACES: dict[str, Callable[[Path], Place]] = {
     "memory": MemoryPlace,
     "sqlite": SqlitePlace,
     "file": FilePlace,
+    "host": HostPlace,
     **DATABASES,
 }
-UNDOES = tuple(kind for kind in PLACES if kind != "memory")
+UNDOES = tuple(kind for kind in PLACES if kind not in ("memory", "host"))
 SHARED = ("sqlite", "file", "postgresql", "mariadb")  # those that other processes can open too
