@@ -19,14 +19,16 @@ from .process import resume, started, stop
 
 @pytest.fixture(params=["sqlite", "postgresql", "mariadb", "redis"])
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Any]:
-    match request.param:
-        case "sqlite":
-            store: Any = sqlite3.connect(tmp_path / "registry.db")
-        case "redis":
-            command(shared_server(), "FLUSHALL")
-            store = redis.Redis(port=shared_server())
-        case kind:
-            store = {"postgresql": PostgresqlPlace, "mariadb": MariadbPlace}[kind](tmp_path).connect()
+    places = {"postgresql": PostgresqlPlace, "mariadb": MariadbPlace}
+    if request.param in places:
+        place = places[request.param](tmp_path)
+        yield place.connect()
+        place.close()
+        return
+    command(shared_server(), "FLUSHALL")
+    store: Any = redis.Redis(port=shared_server())
+    if request.param == "sqlite":
+        store = sqlite3.connect(tmp_path / "registry.db")
     yield store
     store.close()
 

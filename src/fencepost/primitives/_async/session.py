@@ -5,9 +5,13 @@ from types import TracebackType
 from typing import Self
 
 from fencepost.core.claim import Ask
+from fencepost.core.duration import check_timeout
 from fencepost.core.name import check_name
 from fencepost.errors import Unsupported
+from fencepost.fences.result._async.store import AsyncResults
 from fencepost.primitives._async.lock import AsyncLock
+from fencepost.primitives._async.once import AsyncOnce
+from fencepost.primitives._async.result import default_results
 from fencepost.primitives._async.rwlock import AsyncReadWriteLock
 from fencepost.session._async.presence import AsyncPresence
 
@@ -37,3 +41,21 @@ class AsyncSession(AsyncPresence):
         if not self.traits.shared:
             raise Unsupported("this engine has no shared locks: see its traits")
         return AsyncReadWriteLock(self, check_name(name), timeout=timeout, note=note)
+
+    def once(
+        self,
+        key: str,
+        *,
+        store: AsyncResults | None = None,
+        expires_in: float | None = None,
+        timeout: float | None = None,
+    ) -> AsyncOnce:
+        """Once-only work for `key`: `await session.once(key).run(work)`, or as a decorator.
+
+        `store` is where results are kept (`fencepost.fences.result`); engines of one host have one beside their state.
+        `expires_in`: after how many seconds the work may be done again; by default never. `timeout`: how long to wait
+        for whoever is at it.
+        """
+        results = default_results(self.engine) if store is None else store
+        expiry = check_timeout(expires_in, "expires_in")
+        return AsyncOnce(check_name(key), results, lambda name: self.lock(name, timeout=timeout), expires_in=expiry)

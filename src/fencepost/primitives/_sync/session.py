@@ -5,9 +5,13 @@ from types import TracebackType
 from typing import Self
 
 from fencepost.core.claim import Ask
+from fencepost.core.duration import check_timeout
 from fencepost.core.name import check_name
 from fencepost.errors import Unsupported
+from fencepost.fences.result._sync.store import Results
 from fencepost.primitives._sync.lock import Lock
+from fencepost.primitives._sync.once import Once
+from fencepost.primitives._sync.result import default_results
 from fencepost.primitives._sync.rwlock import ReadWriteLock
 from fencepost.session._sync.presence import Presence
 
@@ -37,3 +41,21 @@ class Session(Presence):
         if not self.traits.shared:
             raise Unsupported("this engine has no shared locks: see its traits")
         return ReadWriteLock(self, check_name(name), timeout=timeout, note=note)
+
+    def once(
+        self,
+        key: str,
+        *,
+        store: Results | None = None,
+        expires_in: float | None = None,
+        timeout: float | None = None,
+    ) -> Once:
+        """Once-only work for `key`: `session.once(key).run(work)`, or as a decorator.
+
+        `store` is where results are kept (`fencepost.fences.result`); engines of one host have one beside their state.
+        `expires_in`: after how many seconds the work may be done again; by default never. `timeout`: how long to wait
+        for whoever is at it.
+        """
+        results = default_results(self.engine) if store is None else store
+        expiry = check_timeout(expires_in, "expires_in")
+        return Once(check_name(key), results, lambda name: self.lock(name, timeout=timeout), expires_in=expiry)

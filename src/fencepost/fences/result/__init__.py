@@ -1,0 +1,25 @@
+"""Results of once-only work, kept behind a fence: whoever is overtaken can not commit one."""
+
+from fencepost.fences.result._async.file import AsyncFileResults
+from fencepost.fences.result._async.memory import AsyncMemoryResults
+from fencepost.fences.result._async.redis import AsyncRedisResults
+from fencepost.fences.result._async.sql import AsyncSqlResults
+from fencepost.fences.result._async.store import AsyncResults
+from fencepost.fences.result._sync.file import FileResults
+from fencepost.fences.result._sync.memory import MemoryResults
+from fencepost.fences.result._sync.redis import RedisResults
+from fencepost.fences.result._sync.sql import SqlResults
+from fencepost.fences.result._sync.store import Results
+
+__all__ = [
+    "AsyncFileResults",
+    "AsyncMemoryResults",
+    "AsyncRedisResults",
+    "AsyncResults",
+    "AsyncSqlResults",
+    "FileResults",
+    "MemoryResults",
+    "RedisResults",
+    "Results",
+    "SqlResults",
+]
