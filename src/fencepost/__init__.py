@@ -23,6 +23,7 @@ from fencepost.errors import (
 )
 from fencepost.primitives._sync.connect import connect
 from fencepost.primitives._sync.lock import Lock
+from fencepost.primitives._sync.once import Once
 from fencepost.primitives._sync.rwlock import ReadWriteLock
 from fencepost.primitives._sync.session import Session
 from fencepost.session._sync.grant import Grant
@@ -31,6 +32,7 @@ from fencepost.session.statistics import Statistics
 if TYPE_CHECKING:
     from fencepost.primitives._async.connect import connect_async
     from fencepost.primitives._async.lock import AsyncLock
+    from fencepost.primitives._async.once import AsyncOnce
     from fencepost.primitives._async.rwlock import AsyncReadWriteLock
     from fencepost.primitives._async.session import AsyncSession
     from fencepost.session._async.grant import AsyncGrant
@@ -39,6 +41,7 @@ if TYPE_CHECKING:
 _ASYNCHRONOUS = {
     "AsyncGrant": "fencepost.session._async.grant",
     "AsyncLock": "fencepost.primitives._async.lock",
+    "AsyncOnce": "fencepost.primitives._async.once",
     "AsyncReadWriteLock": "fencepost.primitives._async.rwlock",
     "AsyncSession": "fencepost.primitives._async.session",
     "connect_async": "fencepost.primitives._async.connect",
@@ -50,6 +53,7 @@ __all__ = [
     "AcquireTimeout",
     "AsyncGrant",
     "AsyncLock",
+    "AsyncOnce",
     "AsyncReadWriteLock",
     "AsyncSession",
     "Conflict",
@@ -61,6 +65,7 @@ __all__ = [
     "Lock",
     "Lost",
     "NotHeld",
+    "Once",
     "ReadWriteLock",
     "Refused",
     "Session",

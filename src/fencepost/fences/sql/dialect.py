@@ -25,6 +25,7 @@ class Dialect:
     no_table: frozenset[object]
     no_savepoint: frozenset[object]
     already_there: frozenset[object]
+    taken: frozenset[object]
 
     def statement(self, what: str) -> str:
         return _statement(self.name, what)
@@ -34,6 +35,10 @@ class Dialect:
 
     def is_no_savepoint(self, error: BaseException) -> bool:
         return any(code in self.no_savepoint for code in _codes(error)) or "no such savepoint" in str(error)
+
+    def is_taken(self, error: BaseException) -> bool:
+        """A row with this key is there already."""
+        return any(code in self.taken for code in _codes(error)) or "UNIQUE constraint failed" in str(error)
 
     def is_already_there(self, error: BaseException) -> bool:
         """Somebody else made the same table at the same time."""
@@ -49,6 +54,7 @@ SQLITE = Dialect(
     no_table=frozenset({"no such table"}),
     no_savepoint=frozenset(),
     already_there=frozenset(),
+    taken=frozenset(),
 )
 POSTGRESQL = Dialect(
     name="postgresql",
@@ -59,6 +65,7 @@ POSTGRESQL = Dialect(
     no_table=frozenset({"42P01"}),
     no_savepoint=frozenset({"3B001", "25P01"}),
     already_there=frozenset({"23505", "42P07", "42710"}),
+    taken=frozenset({"23505"}),
 )
 MYSQL = Dialect(
     name="mysql",
@@ -69,6 +76,7 @@ MYSQL = Dialect(
     no_table=frozenset({1146}),
     no_savepoint=frozenset({1305}),
     already_there=frozenset({1050}),
+    taken=frozenset({1062}),
 )
 DIALECTS = {"sqlite": SQLITE, "postgresql": POSTGRESQL, "mysql": MYSQL, "mariadb": MYSQL}
 

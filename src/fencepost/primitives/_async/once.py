@@ -5,12 +5,14 @@ import inspect
 import json
 from collections.abc import Callable
 from functools import wraps
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from fencepost._runtime import aio as runtime
 from fencepost.errors import Lost
-from fencepost.fences.result._async.store import AsyncResults
 from fencepost.primitives._async.lock import AsyncLock
+
+if TYPE_CHECKING:
+    from fencepost.fences.result._async.store import AsyncResults
 
 T = TypeVar("T")
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -29,7 +31,7 @@ class AsyncOnce:
     """
 
     def __init__(
-        self, key: str, store: AsyncResults, lock: Callable[[str], AsyncLock], *, expires_in: float | None
+        self, key: str, store: "AsyncResults", lock: Callable[[str], AsyncLock], *, expires_in: float | None
     ) -> None:
         self.key = key
         self._store = store

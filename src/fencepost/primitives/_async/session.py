@@ -2,18 +2,19 @@
 """The session as users meet it: a factory for every primitive."""
 
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from fencepost.core.claim import Ask
 from fencepost.core.duration import check_timeout
 from fencepost.core.name import check_name
 from fencepost.errors import Unsupported
-from fencepost.fences.result._async.store import AsyncResults
 from fencepost.primitives._async.lock import AsyncLock
 from fencepost.primitives._async.once import AsyncOnce
-from fencepost.primitives._async.result import default_results
 from fencepost.primitives._async.rwlock import AsyncReadWriteLock
 from fencepost.session._async.presence import AsyncPresence
+
+if TYPE_CHECKING:
+    from fencepost.fences.result._async.store import AsyncResults
 
 
 class AsyncSession(AsyncPresence):
@@ -46,7 +47,7 @@ class AsyncSession(AsyncPresence):
         self,
         key: str,
         *,
-        store: AsyncResults | None = None,
+        store: "AsyncResults | None" = None,
         expires_in: float | None = None,
         timeout: float | None = None,
     ) -> AsyncOnce:
@@ -56,6 +57,9 @@ class AsyncSession(AsyncPresence):
         `expires_in`: after how many seconds the work may be done again; by default never. `timeout`: how long to wait
         for whoever is at it.
         """
-        results = default_results(self.engine) if store is None else store
+        if store is None:
+            from fencepost.primitives._async.result import default_results
+
+            store = default_results(self.engine)
         expiry = check_timeout(expires_in, "expires_in")
-        return AsyncOnce(check_name(key), results, lambda name: self.lock(name, timeout=timeout), expires_in=expiry)
+        return AsyncOnce(check_name(key), store, lambda name: self.lock(name, timeout=timeout), expires_in=expiry)

@@ -5,12 +5,14 @@ import inspect
 import json
 from collections.abc import Callable
 from functools import wraps
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from fencepost._runtime import threads as runtime
 from fencepost.errors import Lost
-from fencepost.fences.result._sync.store import Results
 from fencepost.primitives._sync.lock import Lock
+
+if TYPE_CHECKING:
+    from fencepost.fences.result._sync.store import Results
 
 T = TypeVar("T")
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -29,7 +31,7 @@ class Once:
     """
 
     def __init__(
-        self, key: str, store: Results, lock: Callable[[str], Lock], *, expires_in: float | None
+        self, key: str, store: "Results", lock: Callable[[str], Lock], *, expires_in: float | None
     ) -> None:
         self.key = key
         self._store = store

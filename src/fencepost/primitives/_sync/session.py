@@ -2,18 +2,19 @@
 """The session as users meet it: a factory for every primitive."""
 
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from fencepost.core.claim import Ask
 from fencepost.core.duration import check_timeout
 from fencepost.core.name import check_name
 from fencepost.errors import Unsupported
-from fencepost.fences.result._sync.store import Results
 from fencepost.primitives._sync.lock import Lock
 from fencepost.primitives._sync.once import Once
-from fencepost.primitives._sync.result import default_results
 from fencepost.primitives._sync.rwlock import ReadWriteLock
 from fencepost.session._sync.presence import Presence
+
+if TYPE_CHECKING:
+    from fencepost.fences.result._sync.store import Results
 
 
 class Session(Presence):
@@ -46,7 +47,7 @@ class Session(Presence):
         self,
         key: str,
         *,
-        store: Results | None = None,
+        store: "Results | None" = None,
         expires_in: float | None = None,
         timeout: float | None = None,
     ) -> Once:
@@ -56,6 +57,9 @@ class Session(Presence):
         `expires_in`: after how many seconds the work may be done again; by default never. `timeout`: how long to wait
         for whoever is at it.
         """
-        results = default_results(self.engine) if store is None else store
+        if store is None:
+            from fencepost.primitives._sync.result import default_results
+
+            store = default_results(self.engine)
         expiry = check_timeout(expires_in, "expires_in")
-        return Once(check_name(key), results, lambda name: self.lock(name, timeout=timeout), expires_in=expiry)
+        return Once(check_name(key), store, lambda name: self.lock(name, timeout=timeout), expires_in=expiry)
