@@ -1,7 +1,6 @@
 """MariaDB under test: one server in a folder of its own, on a free port."""
 
 import shutil
-import subprocess
 import tempfile
 from functools import cache
 from pathlib import Path
@@ -15,23 +14,16 @@ READY = "ready for connections"
 
 
 class MariadbServer(ServerProcess):
-    """A server on 127.0.0.1 where root has no password, with a database `test`."""
+    """A server on 127.0.0.1 that lets everybody in, with no database yet."""
 
     def __init__(self, *options: str) -> None:
         self.port = free_port()
         folder = Path(tempfile.mkdtemp(prefix="fencepost-mariadb-"))
         data = folder / "data"
         hand_over(folder)
-        installer = find_binary("mariadb-install-db", "mariadb-server")
-        subprocess.run(
-            as_user(
-                [installer, "--no-defaults", f"--datadir={data}", "--auth-root-authentication-method=normal", "--force"]
-            ),
-            cwd=folder,
-            check=True,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
+        # No tables of users and grants, which take ten times as long to make as the server takes to start.
+        data.mkdir()
+        hand_over(data)
         argv = [
             find_binary("mariadbd", "mariadb-server"),
             "--no-defaults",
@@ -42,6 +34,8 @@ class MariadbServer(ServerProcess):
             f"--pid-file={folder}/pid",
             "--innodb-flush-log-at-trx-commit=0",
             "--skip-name-resolve",
+            "--skip-grant-tables",
+            "--innodb-log-file-size=8M",
             *options,
         ]
         super().__init__(as_user(argv), ready=logged(READY), folder=folder)
