@@ -7,7 +7,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from fencepost.errors import Stale, Unsupported
+from fencepost.errors import Stale
 from fencepost.fences.sql import SqlFence
 from fencepost.fences.sql.trigger import Enforcement, install, remove, status
 from tests.fences.database import PostgresqlPlace
@@ -57,7 +57,7 @@ def test_a_write_that_forgot_the_token_is_refused(place: PostgresqlPlace, sql: s
 def test_a_guard_shows_the_token_for_its_block_and_not_longer(place: PostgresqlPlace) -> None:
     connection = place.connect()
     install(connection, "orders")
-    fence = SqlFence(connection, enforced=True)
+    fence = SqlFence(connection)
     with fence.guard("orders", 7) as db:
         db.execute("UPDATE orders SET total = total + 1")
     with pytest.raises(psycopg.Error, match=NO_TOKEN):
@@ -71,7 +71,7 @@ def test_a_guard_shows_the_token_for_its_block_and_not_longer(place: PostgresqlP
 def test_a_guard_for_something_else_does_not_help(place: PostgresqlPlace) -> None:
     connection = place.connect()
     install(connection, "orders")
-    fence = SqlFence(connection, enforced=True)
+    fence = SqlFence(connection)
     with pytest.raises(psycopg.Error, match=NO_TOKEN), fence.guard("invoices", 7) as db:
         db.execute("UPDATE orders SET total = 0")
     assert fence.highest("invoices") == 7
@@ -80,7 +80,7 @@ def test_a_guard_for_something_else_does_not_help(place: PostgresqlPlace) -> Non
 def test_each_row_may_have_a_lock_of_its_own(place: PostgresqlPlace) -> None:
     connection = place.connect()
     install(connection, "orders", key="id")
-    fence = SqlFence(connection, enforced=True)
+    fence = SqlFence(connection)
     with fence.guard("orders/42", 7) as db:
         db.execute("UPDATE orders SET total = 1 WHERE id = 42")
         with pytest.raises(psycopg.Error, match="no token for 'orders/43'"), db.transaction():
@@ -95,7 +95,7 @@ def test_each_row_may_have_a_lock_of_its_own(place: PostgresqlPlace) -> None:
 def test_one_statement_behind_the_claim_satisfies_the_trigger(place: PostgresqlPlace) -> None:
     connection = place.connect()
     install(connection, "orders")
-    fence = SqlFence(connection, enforced=True)
+    fence = SqlFence(connection)
     assert fence.execute("orders", 7, "UPDATE orders SET total = %s WHERE id = 42", [5]).changed == 1
     with pytest.raises(Stale):
         fence.execute("orders", 6, "UPDATE orders SET total = 0")
@@ -126,7 +126,7 @@ def test_a_setting_made_by_hand_is_checked_all_the_same(place: PostgresqlPlace) 
 def test_names_that_are_too_long_for_an_index_are_fenced_like_others(place: PostgresqlPlace) -> None:
     connection, long = place.connect(), "orders/" + "é" * 1000
     install(connection, "orders", name=long)
-    fence = SqlFence(connection, enforced=True)
+    fence = SqlFence(connection)
     with fence.guard(long, 7) as db:
         db.execute("UPDATE orders SET total = 1")
     assert fence.highest(long) == 7
@@ -151,12 +151,3 @@ def test_what_is_not_there_is_named(place: PostgresqlPlace) -> None:
         install(connection, "nothing")
     with pytest.raises(LookupError, match="table 'orders' has no column 'nothing'"):
         install(connection, "orders", key="nothing")
-
-
-def test_other_databases_say_that_they_can_not(tmp_path: Path) -> None:
-    import sqlite3
-
-    connection = sqlite3.connect(tmp_path / "place.db")
-    with pytest.raises(Unsupported, match="sqlite has no trigger"):
-        SqlFence(connection, enforced=True)
-    connection.close()

@@ -22,6 +22,9 @@ class Dialect:
     raises: bool
     # What makes the database check everything that it would check at the commit.
     settle: tuple[str, ...]
+    # What makes the marks' place, statement by statement, and the question in which schema, where there are such.
+    schema: tuple[str, ...]
+    where: str | None
     no_table: frozenset[object]
     no_savepoint: frozenset[object]
     already_there: frozenset[object]
@@ -51,6 +54,8 @@ SQLITE = Dialect(
     quote='"',
     raises=False,
     settle=(),
+    schema=("schema",),
+    where=None,
     no_table=frozenset({"no such table"}),
     no_savepoint=frozenset(),
     already_there=frozenset(),
@@ -62,7 +67,9 @@ POSTGRESQL = Dialect(
     quote='"',
     raises=True,
     settle=("SET CONSTRAINTS ALL IMMEDIATE",),
-    no_table=frozenset({"42P01"}),
+    schema=("alone", "schema", "function"),
+    where="SELECT quote_ident(current_schema())",
+    no_table=frozenset({"42P01", "42883"}),
     no_savepoint=frozenset({"3B001", "25P01"}),
     already_there=frozenset({"23505", "42P07", "42710"}),
     taken=frozenset({"23505"}),
@@ -73,6 +80,8 @@ MYSQL = Dialect(
     quote="`",
     raises=False,
     settle=(),
+    schema=("schema",),
+    where=None,
     no_table=frozenset({1146}),
     no_savepoint=frozenset({1305}),
     already_there=frozenset({1050}),

@@ -9,7 +9,8 @@ from importlib.resources import files
 from typing import Any
 
 from fencepost.core.name import check_name
-from fencepost.fences.sql.dialect import MOST_BYTES, POSTGRESQL
+from fencepost.fences.sql._sync.fence import SqlFence
+from fencepost.fences.sql.dialect import MOST_BYTES
 
 _SQL = files(__package__).joinpath("postgresql")
 ENFORCE = _SQL.joinpath("enforce.sql").read_text()
@@ -43,7 +44,7 @@ def install(connection: Any, table: str, *, name: str | None = None, key: str | 
         if target is None:
             raise LookupError(f"there is no table '{table}' in this database")
         _check_column(connection, table, key)
-        connection.execute(POSTGRESQL.statement("schema"))
+        SqlFence(connection).install()
         connection.execute(ENFORCE.format(schema=schema, most_bytes=MOST_BYTES))
         _drop(connection, target)
         values = {"table": SQL(target), "schema": SQL(schema), "name": Literal(fenced), "key": Literal(key or "")}

@@ -30,6 +30,7 @@ class AsyncRowFence:
         self._table = quoted(table, self._mark)
         self._key = quoted(key, self._mark)
         self._column = quoted(column, self._mark)
+        self._updates: dict[tuple[str, ...], str] = {}
 
     async def claim(self, key: Any, grant: Tokened | int) -> None:
         """Show the token: every lower one is refused from now on, for this row."""
@@ -47,14 +48,8 @@ class AsyncRowFence:
     async def write(self, key: Any, grant: Tokened | int, **values: Any) -> None:
         """Set these columns of the row, unless the token is stale."""
         token = token_of(grant)
-        names = {f"value_{number}": column for number, column in enumerate(values)}
-        settings = [f"{quoted(column, self._mark)} = :{name}" for name, column in names.items()]
-        params = {name: values[column] for name, column in names.items()} | {"key": key, "token": token}
-        answer = await self._finish(
-            f"UPDATE {self._table} SET {', '.join([*settings, f'{self._column} = :token'])} "
-            f"WHERE {self._key} = :key AND {self._column} <= :token",
-            params,
-        )
+        params = {f"value_{number}": value for number, value in enumerate(values.values())}
+        answer = await self._finish(self._update(tuple(values)), params | {"key": key, "token": token})
         if answer.changed == 0:
             await self._explain(key, token)
 
@@ -67,6 +62,17 @@ class AsyncRowFence:
         if not answer.rows:
             raise self._missing(key)
         return int(answer.rows[0][0])
+
+    def _update(self, columns: tuple[str, ...]) -> str:
+        """The statement that writes these columns; made once."""
+        made = self._updates.get(columns)
+        if made is None:
+            settings = [f"{quoted(column, self._mark)} = :value_{number}" for number, column in enumerate(columns)]
+            made = self._updates[columns] = (
+                f"UPDATE {self._table} SET {', '.join([*settings, f'{self._column} = :token'])} "
+                f"WHERE {self._key} = :key AND {self._column} <= :token"
+            )
+        return made
 
     async def _explain(self, key: Any, token: int) -> None:
         """Why no row was changed."""

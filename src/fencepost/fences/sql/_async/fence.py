@@ -26,7 +26,7 @@ class AsyncSqlFence:
     the caller commits, and until then nobody comes between. If the block raises, only its own writes are undone. If
     the caller rolls back, the claim is gone too: what was read in that transaction must be read again.
 
-    `enforced=True` is for tables whose trigger asks for the token (`fencepost fence install`, PostgreSQL).
+    In PostgreSQL a claim also satisfies the triggers of `fencepost fence install`.
 
     Limits. The block leaves commit and rollback alone; ending the transaction inside it raises. The claim is also
     gone if the process dies inside the block, or the database drops the transaction (a deadlock, a lost connection,
@@ -35,9 +35,9 @@ class AsyncSqlFence:
     joining a transaction at that level is refused. Errors of the database come unchanged.
     """
 
-    def __init__(self, connection: Any, *, enforced: bool = False) -> None:
+    def __init__(self, connection: Any) -> None:
         self._driver = driver.adapt(connection)
-        self._mark = AsyncMark(self._driver, enforced=enforced)
+        self._mark = AsyncMark(self._driver)
         # What is claimed in the transaction that a guard of ours began or joined.
         self._claims: list[tuple[str, int]] = []
 

@@ -4,13 +4,12 @@
 from typing import Any
 
 from fencepost.core.token import LARGEST
-from fencepost.errors import FencepostError, Stale, Unsupported
+from fencepost.errors import FencepostError, Stale
 from fencepost.fences.protocol import check
-from fencepost.fences.sql.dialect import MYSQL, POSTGRESQL, literal, mark_in, row_key
+from fencepost.fences.sql.dialect import MYSQL, SQLITE, literal, mark_in, row_key
 from fencepost.fences.sql.driver import aio as driver
 from fencepost.fences.sql.statement import Answer
 
-ENFORCED = "SELECT fencepost_claim(:name, :token)"
 ISOLATION = "SHOW VARIABLES WHERE Variable_name IN ('tx_isolation', 'transaction_isolation')"
 SQLITE_READONLY = 8
 
@@ -18,29 +17,30 @@ SQLITE_READONLY = 8
 class AsyncMark:
     """Shows tokens, through the caller's connection. Transactions are begun here and ended by the fence."""
 
-    def __init__(self, connection: driver.Driver, *, enforced: bool = False) -> None:
+    def __init__(self, connection: driver.Driver) -> None:
         self._driver = connection
         self._dialect = connection.dialect
-        if enforced and self._dialect is not POSTGRESQL:
-            raise Unsupported(f"{self._dialect.name} has no trigger that asks for tokens: leave out enforced=True")
-        self._claim = ENFORCED if enforced else self._dialect.statement("claim")
+        self._claim = self._dialect.statement("claim")
 
     async def install(self) -> None:
         joined = self._driver.in_transaction()
         if joined and self._dialect is MYSQL:
             raise FencepostError("making a table would commit your transaction: call install() before you begin it")
         try:
-            if joined:
-                await self._driver.script(self._dialect.statement("schema"))
-            else:
-                await self._driver.begin(self._dialect.statement("schema"))
+            if not joined:
+                await self._driver.begin()
+            await self._driver.script(*await self._schema())
+            if not joined:
                 await self._driver.commit()
         except BaseException as error:
             if not joined and self._driver.in_transaction():
                 await self._driver.rollback()
             _explain(error)
-            if not self._dialect.is_already_there(error):
-                raise
+            raise
+
+    async def _schema(self) -> list[str]:
+        ((schema,),) = (await self._driver.run(self._dialect.where, {})).rows if self._dialect.where else (("",),)
+        return [self._dialect.statement(each).replace("{schema}", schema) for each in self._dialect.schema]
 
     async def enter(self, name: str, token: int, *, joined: bool, place: int) -> None:
         """Begin a transaction, or join the one there is; claim; mark the place to go back to."""
@@ -94,7 +94,7 @@ class AsyncMark:
                 return
             if not joined:
                 await self._driver.begin()
-            await self._show(name, token)
+            await self._show(name, token, joined=joined)
             # Two: releasing the inner one proves that the block did not end the transaction, while the outer one
             # is still there to go back to if the commit is refused.
             await self._driver.script(outer, inner)
@@ -121,7 +121,12 @@ class AsyncMark:
             self._tell(name, token, error)
             raise
 
-    async def _show(self, name: str, token: int) -> None:
+    async def _show(self, name: str, token: int, *, joined: bool = False) -> None:
+        if self._dialect is SQLITE and not joined:
+            # Ours is the write lock of the whole file already, so a mark that is there need not be written again.
+            if check(name, token, mark := await self._highest(name)) > mark:
+                await self._driver.run(self._claim, self._values(name, token))
+            return
         # The first statement of the transaction must be this write, which takes the write lock even where it
         # changes nothing. Had the transaction read before, another's commit in between would fail it.
         answer = await self._driver.run(self._claim, self._values(name, token))

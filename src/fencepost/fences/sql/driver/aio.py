@@ -84,15 +84,21 @@ class Psycopg(_Scripts):
 
         return isinstance(connection, AsyncConnection)
 
-    def _cursor(self) -> Any:
+    def __init__(self, connection: Any) -> None:
+        super().__init__(connection)
+        from psycopg.pq import TransactionStatus
         from psycopg.rows import tuple_row
 
-        return self.connection.cursor(row_factory=tuple_row)
+        self._rows = tuple_row
+        self._idle = TransactionStatus.IDLE
+        # Kept, since making one takes a tenth of a round trip. Nobody fetches from it.
+        self._scripts = connection.cursor(row_factory=tuple_row)
+
+    def _cursor(self) -> Any:
+        return self.connection.cursor(row_factory=self._rows)
 
     def in_transaction(self) -> bool:
-        from psycopg.pq import TransactionStatus
-
-        return bool(self.connection.info.transaction_status != TransactionStatus.IDLE)
+        return bool(self.connection.pgconn.transaction_status != self._idle)
 
     async def begin(self, *then: str) -> None:
         # Without autocommit, psycopg begins by itself.
@@ -100,7 +106,7 @@ class Psycopg(_Scripts):
 
     async def script(self, *statements: str) -> None:
         if statements:
-            await self._cursor().execute("; ".join(statements), prepare=False)
+            await self._scripts.execute("; ".join(statements), prepare=False)
 
     async def run(self, sql: str, params: Params) -> Answer:
         return await self.raw(pyformat(sql), params)
@@ -115,9 +121,9 @@ class Psycopg(_Scripts):
 
         if not self.connection.autocommit or not AsyncPipeline.is_supported():
             return None
+        cursor = self._cursor()
         async with self.connection.pipeline():
-            await self._cursor().execute(pyformat(first), first_params)
-            cursor = self._cursor()
+            await self._scripts.execute(pyformat(first), first_params)
             await cursor.execute(sql, params)
         return await _answer(cursor)
 

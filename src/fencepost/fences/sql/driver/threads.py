@@ -2,6 +2,7 @@
 
 import sqlite3
 from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import Any, Protocol
 
 from fencepost.fences.sql.dialect import MYSQL, POSTGRESQL, SQLITE, Dialect, dialect_named
@@ -110,12 +111,28 @@ class Sqlite(_Cursors):
     def in_transaction(self) -> bool:
         return bool(self.connection.in_transaction)
 
+    def script(self, *statements: str) -> None:
+        execute = sqlite3.Cursor(self.connection).execute
+        for statement in statements:
+            execute(statement)
+
     def run(self, sql: str, params: Params) -> Answer:
-        return self.raw(sql, params)
+        cursor = sqlite3.Cursor(self.connection).execute(sql, params)
+        return Answer(cursor.fetchall(), cursor.rowcount)
 
 
 class Psycopg(_Cursors):
     dialect = POSTGRESQL
+
+    def __init__(self, connection: Any) -> None:
+        super().__init__(connection)
+        from psycopg.pq import TransactionStatus
+        from psycopg.rows import tuple_row
+
+        self._rows = tuple_row
+        self._idle = TransactionStatus.IDLE
+        # Kept, since making one takes a tenth of a round trip. Nobody fetches from it.
+        self._scripts = connection.cursor(row_factory=tuple_row)
 
     @classmethod
     def fits(cls, connection: Any) -> bool:
@@ -124,14 +141,10 @@ class Psycopg(_Cursors):
         return isinstance(connection, Connection)
 
     def cursor(self) -> Any:
-        from psycopg.rows import tuple_row
-
-        return self.connection.cursor(row_factory=tuple_row)
+        return self.connection.cursor(row_factory=self._rows)
 
     def in_transaction(self) -> bool:
-        from psycopg.pq import TransactionStatus
-
-        return bool(self.connection.info.transaction_status != TransactionStatus.IDLE)
+        return bool(self.connection.pgconn.transaction_status != self._idle)
 
     def begin(self, *then: str) -> None:
         # Without autocommit, psycopg begins by itself.
@@ -139,18 +152,19 @@ class Psycopg(_Cursors):
 
     def script(self, *statements: str) -> None:
         if statements:
-            self.cursor().execute("; ".join(statements), prepare=False)
+            self._scripts.execute("; ".join(statements), prepare=False)
 
     def piped(self, first: str, first_params: Params, sql: str, params: Any) -> Answer | None:
         if not self.connection.autocommit or not _has_pipeline():
             return None
+        cursor = self.cursor()
         with self.connection.pipeline():
-            self.cursor().execute(pyformat(first), first_params)
-            cursor = self.cursor()
+            self._scripts.execute(pyformat(first), first_params)
             cursor.execute(sql, params)
         return answer(cursor)
 
 
+@cache
 def _has_pipeline() -> bool:
     from psycopg import Pipeline
 
