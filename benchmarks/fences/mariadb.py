@@ -41,7 +41,7 @@ def run(folder: Path, dice: random.Random, *, quick: bool) -> Section:
                 "two updates, one transaction",
                 1.25,
             ),
-            "a mark on the row itself ÷ no fence, p50": ("row fence", "no fence", 1.25),
+            "a mark on the row itself ÷ no fence, p50": ("row fence", "no fence", 1.6),
         },
     )
 
