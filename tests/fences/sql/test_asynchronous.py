@@ -1,5 +1,6 @@
 """The asynchronous fence, with each library it takes, keeps the law that the blocking one keeps."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -11,7 +12,9 @@ from fencepost.errors import FencepostError, Stale
 from fencepost.fences.sql import AsyncRowFence, AsyncSqlFence
 from tests.fences.database import PostgresqlPlace, postgresql_url
 
-KINDS = ("psycopg", "psycopg-autocommit", "asyncpg", "aiosqlite", "sqlalchemy-asyncpg", "sqlalchemy-aiosqlite")
+# SQLAlchemy refuses by itself that a block ends the transaction, and gives up a connection whose task is cancelled.
+PLAIN = ("psycopg", "psycopg-autocommit", "asyncpg", "aiosqlite")
+KINDS = (*PLAIN, "sqlalchemy-asyncpg", "sqlalchemy-aiosqlite")
 
 
 @pytest.fixture(params=KINDS)
@@ -120,9 +123,8 @@ async def test_a_guard_joins_the_transaction_it_finds(kind: str, tmp_path: Path)
     assert await words(kind, tmp_path) == ["guarded", "mine"]
 
 
+@pytest.mark.parametrize("kind", PLAIN, indirect=True)
 async def test_a_block_that_ends_its_transaction_is_told_so(kind: str, tmp_path: Path) -> None:
-    if kind.startswith("sqlalchemy"):
-        pytest.skip("SQLAlchemy refuses that by itself")
     async with connection(kind, tmp_path) as opened:
         fence = AsyncSqlFence(opened)
         with pytest.raises(FencepostError, match="ended its transaction"):
@@ -163,3 +165,44 @@ async def test_a_row_that_keeps_its_own_mark(kind: str, tmp_path: Path) -> None:
             await fence.claim(43, 6)
         assert await fence.read(42, 8, ["total", "id"]) == (105, 42)
         assert await fence.highest(42) == 8
+
+
+@pytest.mark.parametrize("kind", PLAIN, indirect=True)
+async def test_a_cancelled_block_writes_nothing_and_its_claim_stands(kind: str, tmp_path: Path) -> None:
+    async with connection(kind, tmp_path) as opened:
+        fence = AsyncSqlFence(opened)
+        inside = asyncio.Event()
+
+        async def hang() -> None:
+            async with fence.guard("a", 7) as db:
+                await run(db, "INSERT INTO list VALUES ('never')")
+                inside.set()
+                await asyncio.sleep(30)
+
+        task = asyncio.create_task(hang())
+        await inside.wait()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert await fence.highest("a") == 7
+        async with fence.guard("a", 7) as db:
+            await run(db, "INSERT INTO list VALUES ('after')")
+    assert await words(kind, tmp_path) == ["after"]
+
+
+@pytest.mark.parametrize("kind", PLAIN, indirect=True)
+async def test_who_is_cancelled_while_it_waits_for_its_claim_holds_nothing(kind: str, tmp_path: Path) -> None:
+    async with connection(kind, tmp_path) as opened, connection(kind, tmp_path) as other:
+        fence, rival = AsyncSqlFence(opened), AsyncSqlFence(other)
+        await fence.install()
+        async with rival.guard("a", 8):
+            waiting = asyncio.create_task(fence.claim("a", 9))
+            # Long enough to have begun, on most days; cancelled earlier, it must hold nothing either.
+            await asyncio.sleep(0.1)
+            waiting.cancel()
+        # Not before: a thread that waits for a SQLite file can not be interrupted, and its task waits for it.
+        with pytest.raises(asyncio.CancelledError):
+            await waiting
+        assert await rival.highest("a") == 8
+        await rival.claim("a", 8)
+        await fence.claim("a", 9)

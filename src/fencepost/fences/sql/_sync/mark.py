@@ -3,6 +3,7 @@
 
 from typing import Any
 
+from fencepost._runtime import threads as runtime
 from fencepost.core.token import LARGEST
 from fencepost.errors import FencepostError, Stale
 from fencepost.fences.protocol import check
@@ -99,7 +100,7 @@ class Mark:
             # is still there to go back to if the commit is refused.
             self._driver.script(outer, inner)
         except BaseException as error:
-            self._back_out(joined, place)
+            runtime.shielded(self._back_out(joined, place))
             self._tell(name, token, error)
             raise
 
@@ -117,7 +118,7 @@ class Mark:
             self._driver.commit()
             return answer
         except BaseException as error:
-            self._back_out(False, 0)
+            runtime.shielded(self._back_out(False, 0))
             self._tell(name, token, error)
             raise
 
@@ -140,8 +141,8 @@ class Mark:
     def _back_out(self, joined: bool, place: int) -> None:
         try:
             if not joined:
-                if self._driver.in_transaction():
-                    self._driver.rollback()
+                # Also where none seems open: one that was cancelled may be opening it in a thread just now.
+                self._driver.rollback()
             elif self._dialect.raises:
                 outer = f"SAVEPOINT fencepost_claim_{place}"
                 self._driver.script(f"ROLLBACK TO {outer}", f"RELEASE {outer}")
