@@ -123,6 +123,19 @@ def test_a_setting_made_by_hand_is_checked_all_the_same(place: PostgresqlPlace) 
         connection.execute("UPDATE orders SET total = 2")
 
 
+def test_a_setting_made_by_hand_keeps_newer_ones_out_until_the_commit_all_the_same(place: PostgresqlPlace) -> None:
+    connection, newer = place.connect(), place.connect()
+    install(connection, "orders")
+    SqlFence(connection).claim("orders", 5)
+    newer.execute("SET lock_timeout = '200ms'")
+    with connection.transaction():
+        connection.execute("""SET LOCAL fencepost.tokens = '{"orders": 5}'""")
+        connection.execute("UPDATE orders SET total = 1")
+        with pytest.raises(psycopg.errors.LockNotAvailable):
+            SqlFence(newer).claim("orders", 6)
+    SqlFence(newer).claim("orders", 6)
+
+
 def test_names_that_are_too_long_for_an_index_are_fenced_like_others(place: PostgresqlPlace) -> None:
     connection, long = place.connect(), "orders/" + "é" * 1000
     install(connection, "orders", name=long)
