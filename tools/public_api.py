@@ -11,7 +11,20 @@ import sys
 from pathlib import Path
 
 SNAPSHOT = Path(__file__).resolve().parent.parent / "docs" / "public-api.txt"
-MODULES = ("fencepost", "fencepost.fences", "fencepost.sql", "fencepost.testing")
+MODULES = (
+    "fencepost",
+    "fencepost.fences",
+    "fencepost.fences.sql",
+    "fencepost.fences.http",
+    "fencepost.fences.host",
+    "fencepost.fences.s3",
+    "fencepost.fences.registry",
+    "fencepost.fences.result",
+    "fencepost.optimistic",
+    "fencepost.eventlog",
+    "fencepost.sql",
+    "fencepost.testing",
+)
 
 
 def describe(module_name: str) -> list[str]:

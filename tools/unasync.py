@@ -21,6 +21,7 @@ WORDS = [
     (r"\bconnect_async\b", "connect"),
     (r"\basync_engine\b", "engine"),
     (r"\basynccontextmanager\b", "contextmanager"),
+    (r"\bAbstractAsyncContextManager\b", "AbstractContextManager"),
     (r"\bAsyncExitStack\b", "ExitStack"),
     (r"\bStopAsyncIteration\b", "StopIteration"),
     (r"\b__a(enter|exit|iter|next)__\b", r"__\1__"),

@@ -33,6 +33,7 @@ from fencepost.primitives._sync.job import Job, Run
 from fencepost.primitives._sync.latch import Latch
 from fencepost.primitives._sync.lock import Lock
 from fencepost.primitives._sync.lock_all import LockAll
+from fencepost.primitives._sync.once import Once
 from fencepost.primitives._sync.ownership import Ownership
 from fencepost.primitives._sync.partitions import Partitions
 from fencepost.primitives._sync.rate_limit import RateLimit
@@ -51,6 +52,7 @@ if TYPE_CHECKING:
     from fencepost.primitives._async.latch import AsyncLatch
     from fencepost.primitives._async.lock import AsyncLock
     from fencepost.primitives._async.lock_all import AsyncLockAll
+    from fencepost.primitives._async.once import AsyncOnce
     from fencepost.primitives._async.ownership import AsyncOwnership
     from fencepost.primitives._async.partitions import AsyncPartitions
     from fencepost.primitives._async.rate_limit import AsyncRateLimit
@@ -74,6 +76,7 @@ _ASYNCHRONOUS = {
     "AsyncRun": "fencepost.primitives._async.job",
     "AsyncLockAll": "fencepost.primitives._async.lock_all",
     "AsyncGrants": "fencepost.primitives._async.grants",
+    "AsyncOnce": "fencepost.primitives._async.once",
     "AsyncReadWriteLock": "fencepost.primitives._async.rwlock",
     "AsyncSession": "fencepost.primitives._async.session",
     "connect_async": "fencepost.primitives._async.connect",
@@ -93,6 +96,7 @@ __all__ = [
     "AsyncLock",
     "AsyncLockAll",
     "AsyncMembership",
+    "AsyncOnce",
     "AsyncOwnership",
     "AsyncPartitions",
     "AsyncRateLimit",
@@ -118,6 +122,7 @@ __all__ = [
     "Member",
     "Membership",
     "NotHeld",
+    "Once",
     "Outcome",
     "Ownership",
     "Partitions",

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from .place import PLACES, SHARED, Place
+from .desk import Place
+from .place import PLACES, SHARED
 
 
 @pytest.fixture(params=PLACES)

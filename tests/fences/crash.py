@@ -14,7 +14,8 @@ from typing import Any
 import fencepost.fences
 from fencepost.errors import Stale
 
-from .place import NAME, PLACES
+from .desk import NAME
+from .place import PLACES
 
 CODE = os.path.dirname(fencepost.fences.__file__)
 

@@ -4,26 +4,14 @@ import json
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
-from fencepost.fences import Fence, FileFence, GuardedFile, MemoryFence, SqliteFence
+from fencepost.fences import FileFence, GuardedFile, MemoryFence, SqliteFence
+from fencepost.fences.host import HostFence
 
-NAME = "orders/42"
-
-
-@dataclass
-class Desk:
-    """What one holder works with: its fence, and how it reads and writes the list inside a guard."""
-
-    fence: Fence[Any]
-    read: Callable[[Any], list[str]]
-    write: Callable[[Any, list[str]], None]
-
-    def add(self, token: int, word: str, name: str = NAME) -> None:
-        with self.fence.guard(name, token) as guarded:
-            self.write(guarded, [*self.read(guarded), word])
+from .database import DATABASES
+from .desk import Desk, Place
 
 
 class Interrupted(Exception):
@@ -40,14 +28,6 @@ def interrupted(guard: AbstractContextManager[Any]) -> Iterator[Any]:
     except Interrupted:
         return
     raise AssertionError("the guard has swallowed an exception")
-
-
-class Place(Protocol):
-    """The resource. Every `open` is another holder; `look` reads past the fence."""
-
-    def open(self) -> Desk: ...
-    def look(self) -> list[str]: ...
-    def close(self) -> None: ...
 
 
 class MemoryPlace:
@@ -131,5 +111,23 @@ def _dump(file: GuardedFile, words: list[str]) -> None:
     file.write(json.dumps(words).encode())
 
 
-PLACES: dict[str, Callable[[Path], Place]] = {"memory": MemoryPlace, "sqlite": SqlitePlace, "file": FilePlace}
-SHARED = ("sqlite", "file")  # those that other processes can open too
+class HostPlace(FilePlace):
+    """A plain file, with its marks elsewhere on the host."""
+
+    def open(self) -> Desk:
+        fence = HostFence(self.path.with_name("marks.db"))
+        return Desk(fence, lambda _: self.look(), lambda _, words: self._write(words))
+
+    def _write(self, words: list[str]) -> None:
+        self.path.write_text(json.dumps(words))
+
+
+PLACES: dict[str, Callable[[Path], Place]] = {
+    "memory": MemoryPlace,
+    "sqlite": SqlitePlace,
+    "file": FilePlace,
+    "host": HostPlace,
+    **DATABASES,
+}
+UNDOES = tuple(kind for kind in PLACES if kind not in ("memory", "host"))
+SHARED = ("sqlite", "file", "postgresql", "mariadb")  # those that other processes can open too

@@ -2,10 +2,13 @@
 
 from pathlib import Path
 
+import pytest
+
 from .crash import crash_everywhere
 from .process import started
 
 
+@pytest.mark.parametrize("shared", ["sqlite", "file", "postgresql"])
 def test_a_holder_killed_at_any_instant_leaves_content_and_mark_in_step(shared: str, tmp_path: Path) -> None:
     with started(crash_everywhere, shared, tmp_path) as (_, pipe):
         instants, wrong = pipe.recv()

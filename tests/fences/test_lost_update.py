@@ -7,7 +7,8 @@ import pytest
 
 from fencepost.errors import Stale
 
-from .place import NAME, Place, interrupted
+from .desk import NAME, Place
+from .place import interrupted
 
 
 def test_fencing_writes_only_loses_an_acknowledged_update(place: Place) -> None:

@@ -9,7 +9,8 @@ import pytest
 
 from fencepost.errors import Stale
 
-from .place import NAME, PLACES, Place
+from .desk import NAME, Place
+from .place import PLACES
 from .process import SPAWN, resume, started, stop
 from .worker import add_words, read_and_write_when_told, write_in_guard_and_wait
 

@@ -9,7 +9,8 @@ from pathlib import Path
 from fencepost.errors import Stale
 from fencepost.fences import FileFence
 
-from .place import NAME, PLACES
+from .desk import NAME
+from .place import PLACES
 
 
 def add_words(

@@ -6,6 +6,7 @@ from fencepost.cli import option
 from fencepost.cli.command.completion import completion
 from fencepost.cli.command.elect import elect
 from fencepost.cli.command.evict import evict
+from fencepost.cli.command.fence import fence
 from fencepost.cli.command.ls import ls
 from fencepost.cli.command.run import run
 from fencepost.cli.command.show import show
@@ -42,5 +43,5 @@ def fencepost() -> None:
     """
 
 
-for command in (run, elect, ls, show, watch, evict, completion):
+for command in (run, elect, ls, show, watch, evict, fence, completion):
     fencepost.add_command(command)

@@ -3,7 +3,7 @@
 from fencepost.fences.file import FileFence, GuardedFile
 from fencepost.fences.memory import MemoryFence
 from fencepost.fences.protocol import Fence, Tokened, check, token_of
-from fencepost.fences.sqlite import SqliteFence
+from fencepost.fences.sql.sqlite_fence import SqliteFence
 
 __all__ = [
     "Fence",

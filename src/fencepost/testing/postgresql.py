@@ -1,7 +1,6 @@
 """PostgreSQL and PgBouncer under test: on loopback, in folders of their own, and never as root."""
 
 import os
-import pwd
 import shutil
 import signal
 import subprocess
@@ -15,6 +14,7 @@ from psycopg.rows import TupleRow, tuple_row
 from fencepost.testing.binary import find_binary
 from fencepost.testing.port import free_port
 from fencepost.testing.server import Ready, ServerProcess, listening
+from fencepost.testing.user import as_user, hand_over
 
 FOLDERS = ("/usr/lib/postgresql/*/bin", "/usr/local/pgsql/bin")
 USER = "postgres"
@@ -22,76 +22,16 @@ USER = "postgres"
 QUICK = ("fsync=off", "full_page_writes=off", "max_connections=200", "autovacuum_naptime=5s", "max_wal_size=1GB")
 
 
-def as_nobody_special() -> list[str]:
-    """What to put before a command that refuses to run as root. The server ends with us, as all of ours do."""
-    if os.getuid() != 0:
-        return []
-    user = _user()
-    setpriv = find_binary("setpriv", "util-linux")
-    return [setpriv, f"--reuid={user.pw_uid}", f"--regid={user.pw_gid}", "--clear-groups", "--pdeathsig=KILL"]
-
-
-def postgresql_server(*settings: str, port: int | None = None) -> ServerProcess:
-    """One server on a free port, not started yet. `settings` as in its configuration, where the last of each counts."""
-    port = port or free_port()
-    folder = _folder()
-    _initialize(folder / "data")
-    argv = [*as_nobody_special(), _binary("postgres"), "-D", str(folder / "data"), "-p", str(port)]
-    for setting in ("listen_addresses=127.0.0.1", "unix_socket_directories=", *QUICK, *settings):
-        argv += ["-c", setting]
-    return _OwnedServer(argv, ready=_accepts(port), folder=folder, port=port)
-
-
-def pgbouncer(target: int, *, mode: str = "transaction", size: int = 5) -> ServerProcess:
-    """A pooler before the server on port `target`, not started yet, with `size` connections to it for everybody."""
-    port = free_port()
-    folder = _folder()
-    users, settings = folder / "users.txt", folder / "pgbouncer.ini"
-    users.write_text(f'"{USER}" ""\n')
-    settings.write_text(
-        f"[databases]\n* = host=127.0.0.1 port={target}\n[pgbouncer]\nlisten_addr=127.0.0.1\nlisten_port={port}\n"
-        f"unix_socket_dir=\nauth_type=trust\nauth_file={users}\npool_mode={mode}\ndefault_pool_size={size}\n"
-        f"max_client_conn=500\n"
-    )
-    argv = [*as_nobody_special(), find_binary("pgbouncer", "pgbouncer"), str(settings)]
-    return _OwnedServer(argv, ready=listening(port), folder=folder, port=port)
-
-
-def port_of(server: ServerProcess) -> int:
-    assert isinstance(server, _OwnedServer)
-    return server.port
-
-
-def connect(port: int, database: str = "postgres", **options: str) -> "Connection[TupleRow]":
-    """A plain SQL client, as other programs are."""
-    words = {"host": "127.0.0.1", "port": str(port), "user": USER, "dbname": database, **options}
-    return Connection.connect(**words, autocommit=True, row_factory=tuple_row)  # type: ignore[arg-type]
-
-
-def query(port: int, text: str, *parameters: object, database: str = "postgres") -> list[TupleRow]:
-    """The rows of one statement, on a connection of its own."""
-    with connect(port, database) as connection:
-        cursor = connection.execute(text.encode(), parameters or None)
-        return cursor.fetchall() if cursor.description else []
-
-
-# Started once for each process that runs tests, and ended with it: emptying it is quicker than starting it.
-
-
-@cache
-def shared_server() -> int:
-    server = postgresql_server()
-    server.start()
-    _kept.append(server)
-    return port_of(server)
-
-
-class _OwnedServer(ServerProcess):
+class PostgresqlServer(ServerProcess):
     """Its folder is made here, for another user, and removed all the same. Its children have groups of their own."""
 
     def __init__(self, argv: list[str], *, ready: Ready, folder: Path, port: int) -> None:
         super().__init__(argv, ready=ready, folder=folder)
         self.port = port
+
+    @property
+    def url(self) -> str:
+        return f"postgresql://{USER}@127.0.0.1:{self.port}/postgres"
 
     def stop(self, timeout: float = 10.0) -> None:
         """SIGINT first: at SIGTERM it would wait for its clients to leave."""
@@ -114,18 +54,75 @@ class _OwnedServer(ServerProcess):
                 pass
 
 
+def postgresql_server(*settings: str, port: int | None = None) -> PostgresqlServer:
+    """One server on a free port, not started yet. `settings` as in its configuration, where the last of each counts."""
+    port = port or free_port()
+    folder = _folder()
+    _initialize(folder / "data")
+    argv = [_binary("postgres"), "-D", str(folder / "data"), "-p", str(port)]
+    for setting in ("listen_addresses=127.0.0.1", "unix_socket_directories=", *QUICK, *settings):
+        argv += ["-c", setting]
+    return PostgresqlServer(as_user(argv), ready=_accepts(port), folder=folder, port=port)
+
+
+def pgbouncer(target: int, *, mode: str = "transaction", size: int = 5) -> PostgresqlServer:
+    """A pooler before the server on port `target`, not started yet, with `size` connections to it for everybody."""
+    port = free_port()
+    folder = _folder()
+    users, settings = folder / "users.txt", folder / "pgbouncer.ini"
+    users.write_text(f'"{USER}" ""\n')
+    settings.write_text(
+        f"[databases]\n* = host=127.0.0.1 port={target}\n[pgbouncer]\nlisten_addr=127.0.0.1\nlisten_port={port}\n"
+        f"unix_socket_dir=\nauth_type=trust\nauth_file={users}\npool_mode={mode}\ndefault_pool_size={size}\n"
+        f"max_client_conn=500\n"
+    )
+    argv = as_user([find_binary("pgbouncer", "pgbouncer"), str(settings)])
+    return PostgresqlServer(argv, ready=listening(port), folder=folder, port=port)
+
+
+def port_of(server: ServerProcess) -> int:
+    assert isinstance(server, PostgresqlServer)
+    return server.port
+
+
+def connect(port: int, database: str = "postgres", **options: str) -> "Connection[TupleRow]":
+    """A plain SQL client, as other programs are."""
+    words = {"host": "127.0.0.1", "port": str(port), "user": USER, "dbname": database, **options}
+    return Connection.connect(**words, autocommit=True, row_factory=tuple_row)  # type: ignore[arg-type]
+
+
+def query(port: int, text: str, *parameters: object, database: str = "postgres") -> list[TupleRow]:
+    """The rows of one statement, on a connection of its own."""
+    with connect(port, database) as connection:
+        cursor = connection.execute(text.encode(), parameters or None)
+        return cursor.fetchall() if cursor.description else []
+
+
+# Started once for each process that runs tests, and ended with it: emptying it is quicker than starting it.
+
+
+@cache
+def shared_postgresql() -> PostgresqlServer:
+    server = postgresql_server()
+    server.start()
+    return server
+
+
+def shared_server() -> int:
+    return shared_postgresql().port
+
+
 def _folder() -> Path:
     # The temporary folder of a test is often root's alone, and the server is not root.
     folder = Path(tempfile.mkdtemp(prefix="fencepost-postgresql-", dir=None if os.getuid() else "/tmp"))
-    if os.getuid() == 0:
-        shutil.chown(folder, _user().pw_uid)
+    hand_over(folder)
     return folder
 
 
 def _initialize(data: Path) -> None:
-    argv = [*as_nobody_special(), _binary("initdb"), "-D", str(data), "-A", "trust", "-U", USER]
+    argv = [_binary("initdb"), "-D", str(data), "-A", "trust", "-U", USER]
     argv += ["-E", "UTF8", "--locale=C", "--no-sync"]
-    subprocess.run(argv, check=True, capture_output=True, cwd=data.parent)
+    subprocess.run(as_user(argv), check=True, capture_output=True, cwd=data.parent)
 
 
 def _accepts(port: int) -> Ready:
@@ -136,11 +133,3 @@ def _accepts(port: int) -> Ready:
 
 def _binary(name: str) -> str:
     return find_binary(name, "postgresql", folders=FOLDERS)
-
-
-def _user() -> pwd.struct_passwd:
-    names = {each.pw_name for each in pwd.getpwall()}
-    return pwd.getpwnam(USER if USER in names else "nobody")
-
-
-_kept: list[ServerProcess] = []

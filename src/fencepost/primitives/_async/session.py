@@ -3,11 +3,12 @@
 
 from collections.abc import Iterable
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from fencepost._runtime import aio as runtime
 from fencepost.core import schedule as schedules
 from fencepost.core.claim import Ask, Mode
+from fencepost.core.duration import check_timeout
 from fencepost.core.name import check_name, check_names
 from fencepost.core.permit import check_permits
 from fencepost.core.rate import check_rate
@@ -19,10 +20,14 @@ from fencepost.primitives._async.job import AsyncJob
 from fencepost.primitives._async.latch import AsyncLatch
 from fencepost.primitives._async.lock import AsyncLock
 from fencepost.primitives._async.lock_all import AsyncLockAll
+from fencepost.primitives._async.once import AsyncOnce
 from fencepost.primitives._async.partitions import AsyncPartitions
 from fencepost.primitives._async.rate_limit import AsyncRateLimit
 from fencepost.primitives._async.rwlock import AsyncReadWriteLock
 from fencepost.session._async.presence import AsyncPresence
+
+if TYPE_CHECKING:
+    from fencepost.fences.result._async.store import AsyncResults
 
 
 class AsyncSession(AsyncPresence):
@@ -119,3 +124,24 @@ class AsyncSession(AsyncPresence):
         if cron is not None:
             schedule = schedules.cron(cron)
         return AsyncJob(self, check_name(name), schedule, at_least=at_least, at_most=at_most)
+
+    def once(
+        self,
+        key: str,
+        *,
+        store: "AsyncResults | None" = None,
+        expires_in: float | None = None,
+        timeout: float | None = None,
+    ) -> AsyncOnce:
+        """Once-only work for `key`: `await session.once(key).run(work)`, or as a decorator.
+
+        `store` is where results are kept (`fencepost.fences.result`); engines of one host have one beside their state.
+        `expires_in`: after how many seconds the work may be done again; by default never. `timeout`: how long to wait
+        for whoever is at it.
+        """
+        if store is None:
+            from fencepost.primitives._async.result import default_results
+
+            store = default_results(self.engine)
+        expiry = check_timeout(expires_in, "expires_in")
+        return AsyncOnce(check_name(key), store, lambda name: self.lock(name, timeout=timeout), expires_in=expiry)

@@ -3,11 +3,12 @@
 
 from collections.abc import Iterable
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from fencepost._runtime import threads as runtime
 from fencepost.core import schedule as schedules
 from fencepost.core.claim import Ask, Mode
+from fencepost.core.duration import check_timeout
 from fencepost.core.name import check_name, check_names
 from fencepost.core.permit import check_permits
 from fencepost.core.rate import check_rate
@@ -19,10 +20,14 @@ from fencepost.primitives._sync.job import Job
 from fencepost.primitives._sync.latch import Latch
 from fencepost.primitives._sync.lock import Lock
 from fencepost.primitives._sync.lock_all import LockAll
+from fencepost.primitives._sync.once import Once
 from fencepost.primitives._sync.partitions import Partitions
 from fencepost.primitives._sync.rate_limit import RateLimit
 from fencepost.primitives._sync.rwlock import ReadWriteLock
 from fencepost.session._sync.presence import Presence
+
+if TYPE_CHECKING:
+    from fencepost.fences.result._sync.store import Results
 
 
 class Session(Presence):
@@ -119,3 +124,24 @@ class Session(Presence):
         if cron is not None:
             schedule = schedules.cron(cron)
         return Job(self, check_name(name), schedule, at_least=at_least, at_most=at_most)
+
+    def once(
+        self,
+        key: str,
+        *,
+        store: "Results | None" = None,
+        expires_in: float | None = None,
+        timeout: float | None = None,
+    ) -> Once:
+        """Once-only work for `key`: `session.once(key).run(work)`, or as a decorator.
+
+        `store` is where results are kept (`fencepost.fences.result`); engines of one host have one beside their state.
+        `expires_in`: after how many seconds the work may be done again; by default never. `timeout`: how long to wait
+        for whoever is at it.
+        """
+        if store is None:
+            from fencepost.primitives._sync.result import default_results
+
+            store = default_results(self.engine)
+        expiry = check_timeout(expires_in, "expires_in")
+        return Once(check_name(key), store, lambda name: self.lock(name, timeout=timeout), expires_in=expiry)

@@ -23,7 +23,9 @@ class MemoryEngine:
 
     def __init__(self, url: Url, *, clock: runtime.Clock, patience: float) -> None:
         url.check_options()
-        self._book = book(",".join(host for host, _ in url.hosts) + url.path)
+        # What all engines at the same state have in common.
+        self.locality = ",".join(host for host, _ in url.hosts) + url.path
+        self._book = book(self.locality)
         self._clock = clock
 
     def lease_open(self, holder: Holder, ttl: float) -> None:

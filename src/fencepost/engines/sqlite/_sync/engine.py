@@ -59,7 +59,8 @@ class SqliteEngine:
     )
 
     def __init__(self, url: Url, *, clock: runtime.Clock, patience: float) -> None:
-        self._path = locate(url)
+        # What all engines at the same state have in common; results of once-only work are kept beside it.
+        self.locality = self._path = locate(url)
         self._clock = clock
         self._patience = patience
         self._generation = generation()

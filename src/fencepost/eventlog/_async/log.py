@@ -1,0 +1,121 @@
+# Written by hand; the blocking twin under _sync is generated from it.
+"""Streams of events that only grow."""
+
+import json
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from typing import Any
+
+from fencepost._runtime import aio as runtime
+from fencepost.core.name import check_name
+from fencepost.errors import Conflict, Unsupported
+from fencepost.eventlog.event import Event
+from fencepost.fences.protocol import Tokened
+from fencepost.fences.sql._async.fence import AsyncSqlFence
+from fencepost.fences.sql.dialect import MYSQL, row_key
+from fencepost.fences.sql.driver import aio as driver
+
+# Only at the end: where the last version is not the expected one, nothing is selected and nothing inserted.
+APPEND = """
+INSERT INTO fencepost_event (stream, version, body)
+SELECT :stream, :version, :body
+WHERE (SELECT coalesce(max(version), 0) FROM fencepost_event WHERE stream = :stream) = :version - 1
+"""
+READ = "SELECT version, body FROM fencepost_event WHERE stream = :stream AND version > :after ORDER BY version"
+VERSION = "SELECT coalesce(max(version), 0) FROM fencepost_event WHERE stream = :stream"
+PLACE = "SAVEPOINT fencepost_append"
+
+
+class AsyncEventLog:
+    """Events in table `fencepost_event`, through a connection that a SQL fence takes. Bodies are what JSON can hold.
+
+    Two that append to the same version of a stream can not both succeed: the second gets `Conflict`, reads what came
+    in between, and decides again. Inside an open transaction an append takes part in it.
+    """
+
+    def __init__(self, connection: Any) -> None:
+        self._driver = driver.adapt(connection)
+        if self._driver.dialect is MYSQL:
+            raise Unsupported("an event log is kept in SQLite or PostgreSQL, not in MySQL")
+        self._fence = AsyncSqlFence(connection)
+
+    async def install(self) -> None:
+        """Make the table, if it is not there. To be called once, before anything else."""
+        joined = self._driver.in_transaction()
+        try:
+            schema = self._driver.dialect.statement("event_schema")
+            await (self._driver.script(schema) if joined else self._driver.begin(schema))
+            if not joined:
+                await self._driver.commit()
+        except Exception as error:
+            if not joined and self._driver.in_transaction():
+                await self._driver.rollback()
+            if not self._driver.dialect.is_already_there(error):
+                raise
+
+    async def append(
+        self, stream: str, events: Sequence[Any], *, expected: int, grant: Tokened | int | None = None
+    ) -> int:
+        """Put `events` behind the event with version `expected` (0: the stream is new); the new version.
+
+        All or none. `Conflict` if the stream is not at that version. With a `grant`, `Stale` if a newer holder has
+        shown its token for this stream.
+        """
+        bodies = [json.dumps(event) for event in events]
+        check_name(stream)
+        if grant is not None:
+            async with self._fence.guard(stream, grant):
+                return await self._append(stream, bodies, expected)
+        async with self._transaction():
+            return await self._append(stream, bodies, expected)
+
+    async def read(self, stream: str, *, after: int = 0) -> list[Event]:
+        """The events of a stream, in order, from the one behind `after`."""
+        rows = await self._look(READ, {"stream": row_key(check_name(stream)), "after": after})
+        return [Event(version, json.loads(body)) for version, body in rows]
+
+    async def version(self, stream: str) -> int:
+        """How many events the stream has."""
+        ((version,),) = await self._look(VERSION, {"stream": row_key(check_name(stream))})
+        return int(version)
+
+    async def _append(self, stream: str, bodies: list[str], expected: int) -> int:
+        version = expected
+        for body in bodies:
+            version += 1
+            params = {"stream": row_key(stream), "version": version, "body": body}
+            try:
+                appended = (await self._driver.run(APPEND, params)).changed
+            except Exception as error:
+                if not self._driver.dialect.is_taken(error):
+                    raise
+                appended = 0
+            if not appended:
+                raise Conflict(f"stream '{stream}' is not at version {expected} any more: read it again")
+        return version
+
+    @asynccontextmanager
+    async def _transaction(self) -> "AsyncIterator[None]":
+        """A transaction, or a place to go back to in the one there is."""
+        joined = self._driver.in_transaction()
+        await (self._driver.script(PLACE) if joined else self._driver.begin())
+        try:
+            yield
+            await (self._driver.script(f"RELEASE {PLACE}") if joined else self._driver.commit())
+        except BaseException:
+            await runtime.shielded(self._back(joined))
+            raise
+
+    async def _back(self, joined: bool) -> None:
+        if joined:
+            await self._driver.script(f"ROLLBACK TO {PLACE}", f"RELEASE {PLACE}")
+        elif self._driver.in_transaction():
+            await self._driver.rollback()
+
+    async def _look(self, sql: str, params: dict[str, Any]) -> list[tuple[Any, ...]]:
+        joined = self._driver.in_transaction()
+        try:
+            return (await self._driver.run(sql, params)).rows
+        finally:
+            if not joined and self._driver.in_transaction():
+                await self._driver.rollback()

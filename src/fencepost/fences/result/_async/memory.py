@@ -1,0 +1,28 @@
+# Written by hand; the blocking twin under _sync is generated from it.
+"""Results in this process: for tests, and for `memory://`."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from fencepost.fences.protocol import Tokened, token_of
+from fencepost.fences.result.shelf import Shelf
+
+
+class AsyncMemoryResults:
+    """Results that die with the process. Marks are not forgotten before."""
+
+    def __init__(self, shelf: Shelf | None = None) -> None:
+        self._shelf = shelf or Shelf()
+
+    async def find(self, name: str) -> str | None:
+        return self._shelf.find(name)
+
+    async def claim(self, name: str, grant: Tokened | int) -> str | None:
+        return self._shelf.claim(name, token_of(grant))
+
+    async def keep(self, name: str, grant: Tokened | int, value: str, expires_in: float | None) -> None:
+        self._shelf.keep(name, token_of(grant), value, expires_in)
+
+    @asynccontextmanager
+    async def work(self) -> "AsyncIterator[None]":
+        yield

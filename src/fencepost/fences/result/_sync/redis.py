@@ -1,0 +1,50 @@
+# Generated from src/fencepost/fences/result/_async/redis.py by tools/unasync.py. Do not edit: run `make gen`.
+"""Results in Redis or Valkey."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from fencepost.core.name import check_name
+from fencepost.fences.protocol import Tokened
+from fencepost.fences.redis._sync.fence import RedisFence
+from fencepost.fences.redis.source import mark_key
+from fencepost.fences.result.lifetime import MARK_OUTLIVES
+
+
+class RedisResults:
+    """Results behind a Redis fence, through a client of redis-py or valkey-py. As durable as that Redis is."""
+
+    def __init__(self, client: Any) -> None:
+        self._client = client
+        self._fence = RedisFence(client)
+
+    def find(self, name: str) -> str | None:
+        return _text(self._client.get(_key(check_name(name))))
+
+    def claim(self, name: str, grant: Tokened | int) -> str | None:
+        key = _key(check_name(name))
+        return _text(self._fence.run(name, grant, [key], [_remember(name, 0.0), ("GET", key)]))
+
+    def keep(self, name: str, grant: Tokened | int, value: str, expires_in: float | None) -> None:
+        key = _key(check_name(name))
+        expiry = () if expires_in is None else ("PX", max(1, int(expires_in * 1000)))
+        # A result that never expires needs no mark any more: whoever comes finds it.
+        self._fence.run(name, grant, [key], [("SET", key, value, *expiry), _remember(name, expires_in or 0.0)])
+
+    @contextmanager
+    def work(self) -> "Iterator[None]":
+        yield
+
+
+def _key(name: str) -> str:
+    """In the cluster slot of the name's mark."""
+    return mark_key(name).replace("fencepost:fence", "fencepost:result", 1)
+
+
+def _remember(name: str, seconds: float) -> tuple[object, ...]:
+    return ("PEXPIRE", mark_key(name), int((seconds + MARK_OUTLIVES) * 1000))
+
+
+def _text(value: Any) -> str | None:
+    return value.decode() if isinstance(value, bytes) else value

@@ -1,0 +1,134 @@
+"""The fence that lives in the bucket it protects."""
+
+from collections.abc import Callable
+from typing import Any
+
+from fencepost.core.name import check_name
+from fencepost.errors import Conflict
+from fencepost.fences.protocol import Tokened, check, token_of
+from fencepost.fences.s3.pointer import NOTHING, Pointer, content_key, decode, new_nonce
+
+ATTEMPTS = 20
+CHANGED = frozenset(("PreconditionFailed", "ConditionalRequestConflict", "NoSuchKey", "404", "412", "409"))
+ABSENT = frozenset(("NoSuchKey", "404"))
+
+
+class S3Fence:
+    """Guards objects of `bucket`, through a client of boto3, in any store with conditional writes.
+
+    At a guarded key stands a small pointer with the token (also in its metadata, as `fencing-token`); the content is
+    an object of its own beside it. Every change is a conditional write of the pointer (`If-Match`, or `If-None-Match`
+    for a new one), so checking the token and doing the work are one atomic step in the store. Safe under the client's
+    own retries. Blocking: with asyncio, call it in a thread.
+
+    Limits. Others read a guarded key by `peek`, or follow the pointer. A writer that dies half-way leaves content that
+    nothing points to, under `<key>.content/`.
+    """
+
+    def __init__(self, client: Any, bucket: str) -> None:
+        if not hasattr(client, "put_object"):
+            raise TypeError(f"an S3 fence takes a client of boto3, not {type(client).__name__}")
+        self._client = client
+        self._bucket = bucket
+
+    def claim(self, key: str, grant: Tokened | int) -> None:
+        """Show the token: every lower one is refused from now on."""
+        self._move(check_name(key), token_of(grant))
+
+    def read(self, key: str, grant: Tokened | int) -> bytes | None:
+        """Claim, then read: the content, or None where there is none."""
+        token = token_of(grant)
+        return self._follow(key, lambda: self._move(check_name(key), token))
+
+    def write(self, key: str, grant: Tokened | int, body: bytes, **options: Any) -> None:
+        """Replace the content, unless the token is stale. `options` as `put_object` takes them: `ContentType=…`."""
+        token, nonce = token_of(grant), new_nonce()
+        content = content_key(check_name(key), token, nonce)
+        self._client.put_object(Bucket=self._bucket, Key=content, Body=body, **options)
+        try:
+            self._replace(key, token, nonce, content)
+        except BaseException:
+            self._forget(content)
+            raise
+
+    def delete(self, key: str, grant: Tokened | int) -> None:
+        """Take the content away, unless the token is stale. The mark stays."""
+        self._replace(check_name(key), token_of(grant), new_nonce(), None)
+
+    def peek(self, key: str) -> bytes | None:
+        """The content, past the fence: for those who only look."""
+        return self._follow(key, lambda: self._look(check_name(key))[0])
+
+    def highest(self, key: str) -> int:
+        """The mark of `key`, 0 if no token was ever accepted. For people and tests; it decides nothing."""
+        return self._look(check_name(key))[0].token
+
+    def _replace(self, key: str, token: int, nonce: str, content: str | None) -> None:
+        before = self._swing(key, token, nonce, lambda _: content)
+        if before.content is not None and before.content != content:
+            self._forget(before.content)
+
+    def _move(self, key: str, token: int) -> Pointer:
+        """Raise the mark and leave the content as it is."""
+        pointer, _ = self._look(key)
+        if check(key, token, pointer.token) == pointer.token:
+            return pointer
+        return self._swing(key, token, new_nonce(), lambda before: before.content)
+
+    def _swing(self, key: str, token: int, nonce: str, content: Callable[[Pointer], str | None]) -> Pointer:
+        """Put a pointer of ours where another was; that other one. Whoever was quicker is looked at again."""
+        before = NOTHING
+        for _ in range(ATTEMPTS):
+            found, etag = self._look(key)
+            if found.nonce == nonce:
+                # Ours: the answer was lost, and the client has asked again.
+                return before
+            before = found
+            check(key, token, before.token)
+            pointer = before.moved(token, nonce, content(before))
+            condition = {"IfNoneMatch": "*"} if etag is None else {"IfMatch": etag}
+            try:
+                self._client.put_object(
+                    Bucket=self._bucket, Key=key, Body=pointer.encode(), Metadata=pointer.metadata, **condition
+                )
+                return before
+            except Exception as error:
+                if _code(error) not in CHANGED:
+                    raise
+        raise Conflict(f"the object '{key}' was changed {ATTEMPTS} times while we tried: try again")
+
+    def _look(self, key: str) -> tuple[Pointer, str | None]:
+        try:
+            found = self._client.get_object(Bucket=self._bucket, Key=key)
+        except Exception as error:
+            if _code(error) in ABSENT:
+                return NOTHING, None
+            raise
+        return decode(key, found["Body"].read()), found["ETag"]
+
+    def _follow(self, key: str, look: Callable[[], Pointer]) -> bytes | None:
+        """The content that the pointer leads to; if somebody replaced it meanwhile, look again."""
+        for _ in range(ATTEMPTS):
+            pointer = look()
+            if pointer.content is None:
+                return None
+            try:
+                found = self._client.get_object(Bucket=self._bucket, Key=pointer.content)
+                body: bytes = found["Body"].read()
+                return body
+            except Exception as error:
+                if _code(error) not in ABSENT:
+                    raise
+        raise Conflict(f"the object '{key}' was replaced {ATTEMPTS} times while it was read: try again")
+
+    def _forget(self, content: str) -> None:
+        try:
+            self._client.delete_object(Bucket=self._bucket, Key=content)
+        except Exception:
+            # Nothing points to it: it takes room and does no harm.
+            pass
+
+
+def _code(error: Exception) -> str:
+    response: Any = getattr(error, "response", None) or {}
+    return str(response.get("Error", {}).get("Code", ""))

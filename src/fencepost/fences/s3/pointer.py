@@ -1,0 +1,50 @@
+"""The small object that stands at a guarded key: the token, and where the content is.
+
+Why not the content itself, with the token in its metadata? An ETag is a digest of the content, so a claim that
+changes only the metadata leaves it as it was, and the older holder's `If-Match` still holds. A pointer has a number of
+its own in it, so no two have the same ETag; and a claim moves a hundred bytes, however large the content.
+"""
+
+import json
+import secrets
+from dataclasses import dataclass, replace
+
+FIELD = "fencing-token"
+
+
+@dataclass(frozen=True, slots=True)
+class Pointer:
+    """What stands at a key. `content` is the key of the content, None where there is none (any more)."""
+
+    token: int
+    nonce: str
+    content: str | None
+
+    def moved(self, token: int, nonce: str, content: str | None) -> "Pointer":
+        return replace(self, token=token, nonce=nonce, content=content)
+
+    def encode(self) -> bytes:
+        return json.dumps({"token": self.token, "nonce": self.nonce, "content": self.content}).encode()
+
+    @property
+    def metadata(self) -> dict[str, str]:
+        return {FIELD: str(self.token)}
+
+
+NOTHING = Pointer(0, "", None)
+
+
+def decode(key: str, body: bytes) -> Pointer:
+    try:
+        found = json.loads(body)
+        return Pointer(int(found["token"]), str(found["nonce"]), found["content"])
+    except (ValueError, KeyError, TypeError):
+        raise ValueError(f"the object '{key}' was not written through a fence: move it to another key") from None
+
+
+def new_nonce() -> str:
+    return secrets.token_hex(8)
+
+
+def content_key(key: str, token: int, nonce: str) -> str:
+    return f"{key}.content/{token}-{nonce}"

@@ -1,0 +1,175 @@
+# Generated from src/fencepost/fences/sql/_async/mark.py by tools/unasync.py. Do not edit: run `make gen`.
+"""The marks in the table: how a token is shown, in each kind of database."""
+
+from typing import Any
+
+from fencepost._runtime import threads as runtime
+from fencepost.core.token import LARGEST
+from fencepost.errors import FencepostError, Stale
+from fencepost.fences.protocol import check
+from fencepost.fences.sql.dialect import MYSQL, SQLITE, literal, mark_in, row_key
+from fencepost.fences.sql.driver import threads as driver
+from fencepost.fences.sql.statement import Answer
+
+ISOLATION = "SHOW VARIABLES WHERE Variable_name IN ('tx_isolation', 'transaction_isolation')"
+SQLITE_READONLY = 8
+
+
+class Mark:
+    """Shows tokens, through the caller's connection. Transactions are begun here and ended by the fence."""
+
+    def __init__(self, connection: driver.Driver) -> None:
+        self._driver = connection
+        self._dialect = connection.dialect
+        self._claim = self._dialect.statement("claim")
+
+    def install(self) -> None:
+        joined = self._driver.in_transaction()
+        if joined and self._dialect is MYSQL:
+            raise FencepostError("making a table would commit your transaction: call install() before you begin it")
+        try:
+            if not joined:
+                self._driver.begin()
+            self._driver.script(*self._schema())
+            if not joined:
+                self._driver.commit()
+        except BaseException as error:
+            if not joined and self._driver.in_transaction():
+                self._driver.rollback()
+            _explain(error)
+            raise
+
+    def _schema(self) -> list[str]:
+        ((schema,),) = (self._driver.run(self._dialect.where, {})).rows if self._dialect.where else (("",),)
+        return [self._dialect.statement(each).replace("{schema}", schema) for each in self._dialect.schema]
+
+    def enter(self, name: str, token: int, *, joined: bool, place: int) -> None:
+        """Begin a transaction, or join the one there is; claim; mark the place to go back to."""
+        if joined and place == 0 and self._dialect is MYSQL:
+            self._check_isolation()
+        try:
+            self._enter(name, token, joined, place)
+        except BaseException as error:
+            if not self._dialect.is_no_table(error):
+                raise
+            self.install()
+            self._enter(name, token, joined, place)
+
+    def behind(self, name: str, token: int, sql: str, params: Any) -> Answer:
+        """Claim and run `sql`, in a transaction of their own."""
+        try:
+            return self._behind(name, token, sql, params)
+        except BaseException as error:
+            if not self._dialect.is_no_table(error):
+                raise
+            self.install()
+            return self._behind(name, token, sql, params)
+
+    def renew(self, claims: list[tuple[str, int]]) -> None:
+        """Show again what a roll-back has undone, while nobody could come between."""
+        for name, token in claims:
+            self._driver.run(self._claim, self._values(name, token))
+
+    def show_again(self, name: str, token: int) -> None:
+        """Show again what a roll-back has undone. Somebody newer may have come: then older ones are out anyway."""
+        joined = self._driver.in_transaction()
+        try:
+            self.enter(name, token, joined=joined, place=LARGEST)
+        except Stale:
+            return
+        if joined:
+            self._driver.script(f"RELEASE SAVEPOINT fencepost_claim_{LARGEST}")
+        else:
+            self._driver.commit()
+
+    def highest(self, name: str) -> int:
+        ((exists,),) = (self._driver.run(self._dialect.statement("exists"), {})).rows
+        return self._highest(name) if exists else 0
+
+    def _enter(self, name: str, token: int, joined: bool, place: int) -> None:
+        outer, inner = f"SAVEPOINT fencepost_claim_{place}", f"SAVEPOINT fencepost_body_{place}"
+        try:
+            if self._dialect.raises:
+                claim = literal(self._claim, row_key(name), token)
+                (self._driver.script(outer, claim, inner) if joined else self._driver.begin(claim, inner))
+                return
+            if not joined:
+                self._driver.begin()
+            self._show(name, token, joined=joined)
+            # Two: releasing the inner one proves that the block did not end the transaction, while the outer one
+            # is still there to go back to if the commit is refused.
+            self._driver.script(outer, inner)
+        except BaseException as error:
+            runtime.shielded(self._back_out(joined, place))
+            self._tell(name, token, error)
+            raise
+
+    def _behind(self, name: str, token: int, sql: str, params: Any) -> Answer:
+        try:
+            if self._dialect.raises:
+                answer = self._driver.piped(self._claim, self._values(name, token), sql, params)
+                if answer is not None:
+                    return answer
+                self._driver.begin(literal(self._claim, row_key(name), token))
+            else:
+                self._driver.begin()
+                self._show(name, token)
+            answer = self._driver.raw(sql, params)
+            self._driver.commit()
+            return answer
+        except BaseException as error:
+            runtime.shielded(self._back_out(False, 0))
+            self._tell(name, token, error)
+            raise
+
+    def _show(self, name: str, token: int, *, joined: bool = False) -> None:
+        if self._dialect is SQLITE and not joined:
+            # Ours is the write lock of the whole file already, so a mark that is there need not be written again.
+            if check(name, token, mark := self._highest(name)) > mark:
+                self._driver.run(self._claim, self._values(name, token))
+            return
+        # The first statement of the transaction must be this write, which takes the write lock even where it
+        # changes nothing. Had the transaction read before, another's commit in between would fail it.
+        answer = self._driver.run(self._claim, self._values(name, token))
+        check(name, token, (answer.rowid or 0) if self._dialect is MYSQL else self._highest(name))
+
+    def _highest(self, name: str) -> int:
+        key = {"name": self._values(name, 0)["name"]}
+        ((token,),) = (self._driver.run(self._dialect.statement("highest"), key)).rows
+        return int(token)
+
+    def _back_out(self, joined: bool, place: int) -> None:
+        try:
+            if not joined:
+                # Also where none seems open: one that was cancelled may be opening it in a thread just now.
+                self._driver.rollback()
+            elif self._dialect.raises:
+                outer = f"SAVEPOINT fencepost_claim_{place}"
+                self._driver.script(f"ROLLBACK TO {outer}", f"RELEASE {outer}")
+        except Exception:
+            # The connection is gone, or the transaction was broken before: the first error says more.
+            pass
+
+    def _check_isolation(self) -> None:
+        levels = [level for _, level in (self._driver.run(ISOLATION, {})).rows]
+        if "REPEATABLE-READ" in levels:
+            raise FencepostError(
+                "a guard can not join a transaction at REPEATABLE READ, whose reads may be older than the claim: "
+                "begin with the guard, or use READ COMMITTED"
+            )
+
+    def _values(self, name: str, token: int) -> dict[str, Any]:
+        key = row_key(name)
+        return {"name": key.encode() if self._dialect is MYSQL else key, "token": token}
+
+    def _tell(self, name: str, token: int, error: BaseException) -> None:
+        """Raise what the error stands for, if it is a refusal."""
+        _explain(error)
+        mark = mark_in(error) if self._dialect.raises else None
+        if mark is not None:
+            raise Stale(name, token, mark) from None
+
+
+def _explain(error: BaseException) -> None:
+    if getattr(error, "sqlite_errorcode", 0) & 0xFF == SQLITE_READONLY:
+        error.add_note("the fence keeps its marks in table 'fencepost_fence' of this database")

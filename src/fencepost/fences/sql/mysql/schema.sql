@@ -1,0 +1,4 @@
+CREATE TABLE IF NOT EXISTS fencepost_fence (
+    name VARBINARY(512) PRIMARY KEY,
+    token BIGINT NOT NULL
+) ENGINE = InnoDB

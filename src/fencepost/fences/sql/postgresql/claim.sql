@@ -1,0 +1,1 @@
+SELECT fencepost_claim(:name, :token)

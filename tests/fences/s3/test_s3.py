@@ -1,0 +1,199 @@
+"""The fence inside an object store, against a moto server."""
+
+import sys
+from collections.abc import Iterator
+from multiprocessing.connection import Connection
+from typing import Any
+
+import boto3
+import pytest
+from botocore.config import Config
+from botocore.exceptions import ClientError
+
+from fencepost.errors import Stale
+from fencepost.fences.s3 import S3Fence
+from fencepost.testing.port import free_port
+from fencepost.testing.server import ServerProcess, listening
+from tests.fences.process import resume, started, stop
+
+
+def client_of(port: int) -> Any:
+    return boto3.client(
+        "s3",
+        endpoint_url=f"http://127.0.0.1:{port}",
+        region_name="us-east-1",
+        aws_access_key_id="nobody",
+        aws_secret_access_key="nothing",
+        config=Config(s3={"addressing_style": "path"}, proxies={}),
+    )
+
+
+@pytest.fixture(scope="module")
+def port() -> Iterator[int]:
+    port = free_port()
+    argv = [sys.executable, "-W", "ignore", "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)]
+    with ServerProcess(argv, ready=listening(port), timeout=60):
+        client_of(port).create_bucket(Bucket="shop")
+        yield port
+
+
+@pytest.fixture
+def client(port: int) -> Iterator[Any]:
+    client = client_of(port)
+    yield client
+    client.close()
+
+
+@pytest.fixture
+def key(request: pytest.FixtureRequest) -> str:
+    return f"reports/{request.node.name}"
+
+
+def contents(client: Any, key: str) -> list[str]:
+    found = client.list_objects_v2(Bucket="shop", Prefix=f"{key}.content/")
+    return [each["Key"] for each in found.get("Contents", [])]
+
+
+def test_a_lower_token_is_refused_and_an_equal_one_passes(client: Any, key: str) -> None:
+    fence = S3Fence(client, "shop")
+    assert (fence.highest(key), fence.peek(key)) == (0, None)
+    fence.write(key, 7, b"one")
+    fence.write(key, 7, b"two", ContentType="text/plain")
+    with pytest.raises(Stale) as refused:
+        fence.write(key, 6, b"old")
+    assert (refused.value.name, refused.value.token, refused.value.highest) == (key, 6, 7)
+    with pytest.raises(Stale):
+        fence.read(key, 6)
+    with pytest.raises(Stale):
+        fence.delete(key, 6)
+    assert (fence.read(key, 7), fence.peek(key), fence.highest(key)) == (b"two", b"two", 7)
+
+
+def test_the_token_is_in_the_metadata(client: Any, key: str) -> None:
+    S3Fence(client, "shop").write(key, 7, b"one")
+    assert client.head_object(Bucket="shop", Key=key)["Metadata"] == {"fencing-token": "7"}
+
+
+def test_a_claim_shuts_out_those_before_it_also_where_there_is_nothing_yet(client: Any, key: str) -> None:
+    fence = S3Fence(client, "shop")
+    fence.claim(key, 7)
+    with pytest.raises(Stale):
+        fence.write(key, 6, b"late")
+    assert fence.read(key, 7) is None
+
+
+def test_replaced_and_deleted_content_does_not_pile_up(client: Any, key: str) -> None:
+    fence = S3Fence(client, "shop")
+    for word in (b"one", b"two", b"three"):
+        fence.write(key, 7, word)
+    with pytest.raises(Stale):
+        fence.write(key, 6, b"late")
+    assert len(contents(client, key)) == 1
+    fence.delete(key, 8)
+    assert (contents(client, key), fence.peek(key), fence.highest(key)) == ([], None, 8)
+    fence.write(key, 8, b"again")
+    assert fence.peek(key) == b"again"
+
+
+class Overtaken:
+    """A client that lets another act just before its first conditional write."""
+
+    def __init__(self, client: Any, act: Any) -> None:
+        self._client, self._act = client, act
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._client, name)
+
+    def put_object(self, **options: Any) -> Any:
+        if self._act is not None and ("IfMatch" in options or "IfNoneMatch" in options):
+            act, self._act = self._act, None
+            act()
+        return self._client.put_object(**options)
+
+
+@pytest.mark.parametrize("there", [False, True])
+def test_whoever_is_overtaken_between_look_and_write_is_refused(client: Any, key: str, there: bool) -> None:
+    newer = S3Fence(client, "shop")
+    if there:
+        newer.write(key, 5, b"before")
+    older = S3Fence(Overtaken(client, lambda: newer.claim(key, 7)), "shop")
+    with pytest.raises(Stale):
+        older.write(key, 6, b"late")
+    assert newer.read(key, 7) == (b"before" if there else None)
+    assert len(contents(client, key)) == there
+
+
+def test_a_newer_one_that_finds_an_older_one_quicker_writes_all_the_same(client: Any, key: str) -> None:
+    older = S3Fence(client, "shop")
+    newer = S3Fence(Overtaken(client, lambda: older.write(key, 6, b"older")), "shop")
+    newer.write(key, 7, b"newer")
+    assert (older.peek(key), older.highest(key)) == (b"newer", 7)
+
+
+class Forgetful:
+    """A client whose conditional writes are done twice, as if the first answer had been lost."""
+
+    def __init__(self, client: Any) -> None:
+        self._client = client
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._client, name)
+
+    def put_object(self, **options: Any) -> Any:
+        if "IfMatch" in options or "IfNoneMatch" in options:
+            self._client.put_object(**options)
+        return self._client.put_object(**options)
+
+
+def test_a_client_that_asks_twice_writes_once(client: Any, key: str) -> None:
+    fence = S3Fence(Forgetful(client), "shop")
+    fence.write(key, 7, b"one")
+    fence.write(key, 8, b"two")
+    assert (fence.peek(key), len(contents(client, key))) == (b"two", 1)
+
+
+def test_the_trap_a_claim_in_the_metadata_alone_leaves_the_etag_as_it_was(client: Any, key: str) -> None:
+    """Why the fence does not keep the content at the key itself."""
+    first = client.put_object(Bucket="shop", Key=key, Body=b"same", Metadata={"fencing-token": "6"})["ETag"]
+    claimed = client.put_object(Bucket="shop", Key=key, Body=b"same", Metadata={"fencing-token": "7"})["ETag"]
+    assert claimed == first
+    client.put_object(Bucket="shop", Key=key, Body=b"late", IfMatch=first)
+
+
+def test_an_object_that_no_fence_has_written_is_left_alone(client: Any, key: str) -> None:
+    client.put_object(Bucket="shop", Key=key, Body=b"precious")
+    with pytest.raises(ValueError, match="was not written through a fence"):
+        S3Fence(client, "shop").write(key, 7, b"new")
+    assert client.get_object(Bucket="shop", Key=key)["Body"].read() == b"precious"
+
+
+def test_errors_of_the_store_come_unchanged(client: Any) -> None:
+    with pytest.raises(ClientError, match="NoSuchBucket"):
+        S3Fence(client, "nowhere").claim("a", 1)
+    with pytest.raises(TypeError, match="takes a client of boto3, not str"):
+        S3Fence("shop", "shop")
+
+
+def read_and_write_when_told(port: int, key: str, pipe: Connection) -> None:
+    fence = S3Fence(client_of(port), "shop")
+    pipe.send(fence.read(key, 6))
+    pipe.recv()
+    try:
+        fence.write(key, 6, b"late")
+        pipe.send("written")
+    except Stale as error:
+        pipe.send(error)
+
+
+def test_a_holder_stopped_and_resumed_after_a_newer_one_came_is_refused(client: Any, port: int, key: str) -> None:
+    fence = S3Fence(client, "shop")
+    fence.write(key, 5, b"before")
+    with started(read_and_write_when_told, port, key) as (process, pipe):
+        assert pipe.recv() == b"before"
+        stop(process)
+        pipe.send("go on")
+        assert fence.read(key, 7) == b"before"
+        resume(process)
+        assert isinstance(pipe.recv(), Stale)
+    fence.write(key, 7, b"newer")
+    assert fence.peek(key) == b"newer"

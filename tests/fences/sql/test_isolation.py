@@ -1,0 +1,180 @@
+"""What is particular to fences in a server's database: isolation levels, waiting, and rows that hold their own mark."""
+
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+
+from fencepost.errors import FencepostError, Stale
+from fencepost.fences.sql import RowFence, SqlFence
+from tests.fences.database import DatabasePlace, MariadbPlace, PostgresqlPlace
+from tests.fences.place import interrupted
+
+PLACES = {"postgresql": PostgresqlPlace, "mariadb": MariadbPlace}
+
+
+@pytest.fixture(params=PLACES)
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[DatabasePlace]:
+    place = PLACES[request.param](tmp_path)
+    yield place
+    place.close()
+
+
+@pytest.fixture
+def postgresql(tmp_path: Path) -> Iterator[PostgresqlPlace]:
+    place = PostgresqlPlace(tmp_path)
+    yield place
+    place.close()
+
+
+@pytest.fixture
+def mariadb(tmp_path: Path) -> Iterator[MariadbPlace]:
+    place = MariadbPlace(tmp_path)
+    yield place
+    place.close()
+
+
+def while_a_newer_one_waits(place: DatabasePlace, older: Any, newer: Any) -> list[Any]:
+    """Guard with 6, already the mark; while a newer holder waits for its claim, write; what became of the newer."""
+    SqlFence(place.connect()).claim("a", 6)
+    outcome: list[Any] = []
+
+    def claim_and_read() -> None:
+        try:
+            with SqlFence(newer).guard("a", 7):
+                outcome.append(place.statement(newer, "SELECT words FROM list"))
+        except psycopg.errors.SerializationFailure as error:
+            outcome.append(error)
+
+    thread = threading.Thread(target=claim_and_read)
+    with SqlFence(older).guard("a", 6):
+        thread.start()
+        # Long enough to have begun and to wait; if it has not, it reads what is committed by then.
+        thread.join(0.3)
+        place.statement(older, "UPDATE list SET words = 'older'")
+    thread.join()
+    return outcome
+
+
+def test_who_waited_for_its_claim_reads_what_it_waited_for(place: DatabasePlace) -> None:
+    (read,) = while_a_newer_one_waits(place, place.connect(), place.connect())
+    assert [tuple(row) for row in read] == [("older",)]
+
+
+def test_under_repeatable_read_who_waited_fails_rather_than_read_the_past(postgresql: PostgresqlPlace) -> None:
+    newer = postgresql.connect()
+    newer.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
+    (outcome,) = while_a_newer_one_waits(postgresql, postgresql.connect(), newer)
+    assert isinstance(outcome, psycopg.errors.SerializationFailure)
+
+
+def test_a_guard_does_not_join_a_transaction_whose_reads_are_of_the_past(mariadb: MariadbPlace) -> None:
+    connection = mariadb.connect()
+    mariadb.statement(connection, "SELECT words FROM list")
+    with pytest.raises(FencepostError, match="can not join a transaction at REPEATABLE READ"):
+        SqlFence(connection).claim("a", 7)
+    connection.rollback()
+    mariadb.statement(connection, "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED")
+    SqlFence(connection).install()
+    mariadb.statement(connection, "SELECT words FROM list")
+    SqlFence(connection).claim("a", 7)
+    connection.rollback()
+    assert SqlFence(connection).highest("a") == 0
+
+
+def test_making_the_table_does_not_commit_what_the_caller_has_begun(mariadb: MariadbPlace) -> None:
+    connection = mariadb.connect()
+    mariadb.statement(connection, "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED")
+    mariadb.statement(connection, "UPDATE list SET words = 'mine'")
+    with pytest.raises(FencepostError, match=r"call install\(\) before you begin it"):
+        SqlFence(connection).claim("a", 7)
+    connection.rollback()
+    assert mariadb.statement(connection, "SELECT words FROM list") == [("[]",)]
+
+
+def test_a_commit_that_is_refused_undoes_the_writes_and_keeps_the_claim(postgresql: PostgresqlPlace) -> None:
+    connection = postgresql.connect()
+    connection.execute("CREATE TABLE child (x int UNIQUE DEFERRABLE INITIALLY DEFERRED)")
+    connection.commit()
+    fence = SqlFence(connection)
+    with pytest.raises(psycopg.errors.UniqueViolation), fence.guard("a", 5):
+        connection.execute("INSERT INTO child VALUES (1), (1)")
+    assert connection.execute("SELECT * FROM child").fetchall() == []
+    connection.commit()
+    assert fence.highest("a") == 5
+
+
+def test_a_block_may_fail_in_the_database_and_its_claim_stands(place: DatabasePlace) -> None:
+    connection = place.connect()
+    fence = SqlFence(connection)
+    with pytest.raises(Exception, match="nowhere"), fence.guard("a", 5):
+        place.statement(connection, "UPDATE list SET words = 'never'")
+        place.statement(connection, "DELETE FROM nowhere")
+    assert fence.highest("a") == 5
+    assert place.look() == []
+
+
+def test_a_lost_connection_surfaces_its_own_error(postgresql: PostgresqlPlace) -> None:
+    connection, other = postgresql.connect(), postgresql.connect()
+    fence = SqlFence(connection)
+    fence.install()
+    with pytest.raises(psycopg.OperationalError), fence.guard("a", 5):
+        other.execute("SELECT pg_terminate_backend(%s)", [connection.info.backend_pid])
+        connection.execute("SELECT 1")
+    assert SqlFence(other).highest("a") == 0
+
+
+@pytest.mark.parametrize("ending", ["commit", "rollback"])
+def test_a_block_that_ends_its_transaction_is_told_so(place: DatabasePlace, ending: str) -> None:
+    connection = place.connect()
+    fence = SqlFence(connection)
+    fence.install()
+    with pytest.raises(FencepostError, match="guarding 'a' ended its transaction"), fence.guard("a", 5):
+        getattr(connection, ending)()
+        place.statement(connection, "UPDATE list SET words = 'unguarded'")
+    assert place.look() == []
+    fence.claim("a", 6)
+    assert fence.highest("a") == 6
+
+
+def test_a_row_that_keeps_its_own_mark(place: DatabasePlace) -> None:
+    connection = place.connect()
+    place.statement(connection, "CREATE TABLE orders (id INT PRIMARY KEY, total INT, mark BIGINT NOT NULL DEFAULT 0)")
+    place.statement(connection, "INSERT INTO orders (id, total) VALUES (42, 100)")
+    place.commit(connection)
+    fence = RowFence(connection, "orders", column="mark")
+    (total,) = fence.read(42, 7, ["total"])
+    for _ in range(2):  # the second changes nothing
+        fence.write(42, 7, total=total + 5)
+    with pytest.raises(Stale, match="token 6 for 'orders/42' is stale: token 7 was seen already"):
+        fence.write(42, 6, total=0)
+    with pytest.raises(LookupError, match="no row of 'orders' has the key 43"):
+        fence.write(43, 6, total=0)
+    assert RowFence(place.connect(), "orders", column="mark").read(42, 8, ["total", "id"]) == (105, 42)
+
+
+def test_names_of_tables_are_taken_as_they_are() -> None:
+    import sqlite3
+
+    connection = sqlite3.connect(":memory:")
+    for table in ('or"ders', "", "shop."):
+        with pytest.raises(ValueError, match="is not the name of a table"):
+            RowFence(connection, table)
+    connection.close()
+
+
+def test_an_outer_block_that_raises_keeps_inner_claims_unless_somebody_newer_came(place: DatabasePlace) -> None:
+    connection = place.connect()
+    fence = SqlFence(connection)
+    fence.install()
+    with interrupted(fence.guard("a", 3)), fence.guard("b", 7), fence.guard("c", 8):
+        pass
+    assert [fence.highest(name) for name in "abc"] == [3, 7, 8]
+
+
+def test_what_is_no_connection_is_refused_by_name() -> None:
+    with pytest.raises(TypeError, match="a connection of sqlite3, psycopg, PyMySQL, SQLAlchemy or Django, not str"):
+        SqlFence("postgresql://")

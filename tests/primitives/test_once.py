@@ -1,0 +1,358 @@
+"""Once-only work: in each store, between threads, and between processes that die and stall."""
+
+import asyncio
+import json
+import sqlite3
+import threading
+from collections.abc import Callable, Iterator
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
+
+import pytest
+import redis
+
+import fencepost
+from fencepost.errors import AcquireTimeout, FencepostError, Stale
+from fencepost.fences.result import (
+    AsyncMemoryResults,
+    AsyncSqlResults,
+    FileResults,
+    MemoryResults,
+    RedisResults,
+    Results,
+    SqlResults,
+)
+from fencepost.testing.redis import command, shared_server, until
+from tests.fences.database import MariadbPlace, PostgresqlPlace
+from tests.fences.process import resume, started, stop
+
+STORES = ("memory", "file", "sqlite", "postgresql", "mariadb", "redis")
+
+
+@pytest.fixture(params=STORES)
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Results]:
+    match request.param:
+        case "memory":
+            yield MemoryResults()
+        case "file":
+            yield FileResults(tmp_path / "results.db")
+        case "sqlite":
+            connection = sqlite3.connect(tmp_path / "results.db")
+            yield SqlResults(connection)
+            connection.close()
+        case "redis":
+            command(shared_server(), "FLUSHALL")
+            client = redis.Redis(port=shared_server())
+            yield RedisResults(client)
+            client.close()
+        case database:
+            place = (PostgresqlPlace if database == "postgresql" else MariadbPlace)(tmp_path)
+            yield SqlResults(place.connect())
+            place.close()
+
+
+@pytest.fixture
+def session(tmp_path: Path) -> Iterator[fencepost.Session]:
+    with fencepost.connect(f"sqlite://{tmp_path}/locks.db") as session:
+        yield session
+
+
+class Counted:
+    """Work that counts how often it was done, and gives what it was given."""
+
+    def __init__(self, result: Any = "done") -> None:
+        self.times, self.result = 0, result
+
+    def __call__(self) -> Any:
+        self.times += 1
+        if isinstance(self.result, Exception):
+            raise self.result
+        return self.result
+
+
+# What a store promises
+
+
+def test_a_result_is_kept_and_found(store: Results) -> None:
+    assert store.find("a") is None
+    assert store.claim("a", 5) is None
+    store.keep("a", 5, '{"é": 1}', None)
+    assert store.find("a") == store.claim("a", 6) == '{"é": 1}'
+    assert store.find("b") is None
+
+
+def test_an_overtaken_worker_can_not_commit(store: Results) -> None:
+    store.claim("a", 5)
+    store.claim("a", 6)
+    with pytest.raises(Stale) as refused:
+        store.keep("a", 5, '"late"', None)
+    assert (refused.value.token, refused.value.highest) == (5, 6)
+    with pytest.raises(Stale):
+        store.claim("a", 5)
+    store.keep("a", 6, '"newer"', None)
+    with pytest.raises(Stale):
+        store.keep("a", 5, '"late"', 10.0)
+    assert store.find("a") == '"newer"'
+
+
+def test_a_result_expires_and_its_mark_outlives_it(store: Results) -> None:
+    store.claim("a", 5)
+    store.keep("a", 5, '"old"', 0.05)
+    until(lambda: store.find("a") is None)
+    assert store.claim("a", 6) is None
+    with pytest.raises(Stale):
+        store.keep("a", 5, '"late"', None)
+    store.keep("a", 6, '"new"', 60.0)
+    assert store.find("a") == '"new"'
+
+
+def test_a_long_name_is_a_name_like_others(store: Results) -> None:
+    name = "once/" + "é" * 1000
+    store.claim(name, 5)
+    store.keep(name, 5, "1", None)
+    assert store.find(name) == "1"
+
+
+def test_what_expired_long_ago_is_forgotten_and_nothing_else(tmp_path: Path) -> None:
+    connection = sqlite3.connect(tmp_path / "results.db")
+    store = SqlResults(connection)
+    for name, expires_in in (("old", -8 * 86_400.0), ("expired", -1.0), ("kept", None)):
+        store.claim(name, 5)
+        store.keep(name, 5, "1", expires_in)
+    assert store.forget() == 1
+    assert sorted(name for (name,) in connection.execute("SELECT name FROM fencepost_result")) == ["expired", "kept"]
+    connection.close()
+
+
+def test_marks_in_redis_do_not_stay_for_ever() -> None:
+    command(shared_server(), "FLUSHALL")
+    client = redis.Redis(port=shared_server())
+    store = RedisResults(client)
+    store.claim("a", 5)
+    store.keep("a", 5, "1", 60.0)
+    assert all(client.pttl(key) > 0 for key in client.keys("*"))
+    client.close()
+
+
+# Once
+
+
+def test_the_second_gets_the_result_of_the_first(session: fencepost.Session, store: Results) -> None:
+    first, second = Counted({"total": 5, "rows": (1, 2)}), Counted("never")
+    assert session.once("charge/42", store=store).run(first) == {"total": 5, "rows": [1, 2]}
+    assert session.once("charge/42", store=store).run(second) == {"total": 5, "rows": [1, 2]}
+    assert (first.times, second.times) == (1, 0)
+    assert session.once("charge/43", store=store).run(second) == "never"
+
+
+def test_a_result_of_none_counts(session: fencepost.Session) -> None:
+    work = Counted(None)
+    assert session.once("a").run(work) is session.once("a").run(work) is None
+    assert work.times == 1
+
+
+def test_failed_work_may_be_retried(session: fencepost.Session, store: Results) -> None:
+    with pytest.raises(ZeroDivisionError):
+        session.once("a", store=store).run(Counted(ZeroDivisionError()))
+    assert session.once("a", store=store).run(Counted("second")) == "second"
+
+
+def test_an_expired_result_is_made_again(session: fencepost.Session) -> None:
+    once = session.once("a", expires_in=0.05)
+    work = Counted()
+    once.run(work)
+    until(lambda: once.run(work) and work.times == 2)
+
+
+def test_as_a_decorator_the_key_names_arguments(session: fencepost.Session) -> None:
+    done: list[tuple[int, int]] = []
+
+    @session.once("charge/{order}")
+    def charge(order: int, amount: int = 5) -> str:
+        done.append((order, amount))
+        return f"charged {amount}"
+
+    assert charge.__name__ == "charge"
+    assert [charge(1), charge(order=1, amount=9), charge(2)] == ["charged 5", "charged 5", "charged 5"]
+    assert done == [(1, 5), (2, 5)]
+
+
+def test_whoever_comes_meanwhile_waits_for_the_first_ones_result(session: fencepost.Session) -> None:
+    begun, go_on = threading.Event(), threading.Event()
+    results: list[str] = []
+
+    def slow() -> str:
+        begun.set()
+        go_on.wait(30)
+        return "first"
+
+    threads = [threading.Thread(target=lambda: results.append(session.once("a").run(slow)))]
+    threads[0].start()
+    begun.wait(30)
+    threads += [threading.Thread(target=lambda: results.append(session.once("a").run(Counted("x")))) for _ in range(3)]
+    for thread in threads[1:]:
+        thread.start()
+    until(lambda: len(session.look("once/a").waiters) == 3)
+    with pytest.raises(AcquireTimeout):
+        session.once("a", timeout=0).run(Counted("x"))
+    go_on.set()
+    for thread in threads:
+        thread.join()
+    assert results == ["first"] * 4
+
+
+def test_a_worker_that_is_overtaken_is_told(session: fencepost.Session) -> None:
+    store = MemoryResults()
+
+    def slow() -> str:
+        store.claim("once/a", 2**62)  # somebody newer, at another lease
+        return "late"
+
+    with pytest.raises(Stale):
+        session.once("a", store=store).run(slow)
+    assert store.find("once/a") is None
+
+
+def test_a_result_that_the_store_took_counts_though_the_lock_was_lost_just_then(session: fencepost.Session) -> None:
+    class Losing(MemoryResults):
+        def keep(self, *args: Any) -> None:
+            super().keep(*args)
+            session.keeper().lose("told so by the test")
+
+    assert session.once("a", store=Losing()).run(Counted("kept")) == "kept"
+
+
+def test_work_and_result_are_one_transaction_where_asked_to(session: fencepost.Session, tmp_path: Path) -> None:
+    connection = sqlite3.connect(tmp_path / "shop.db")
+    connection.execute("CREATE TABLE orders (id INTEGER)")
+    store = SqlResults(connection, together=True)
+
+    def work(fails: bool) -> Callable[[], str]:
+        def insert() -> str:
+            connection.execute("INSERT INTO orders VALUES (1)")
+            if fails:
+                raise ZeroDivisionError
+            return "inserted"
+
+        return insert
+
+    def overtaken() -> str:
+        connection.execute("INSERT INTO orders VALUES (1)")
+        connection.execute("UPDATE fencepost_result SET token = token + 1")
+        return "late"
+
+    for bad, error in ((work(True), ZeroDivisionError), (overtaken, Stale)):
+        with pytest.raises(error):
+            session.once("a", store=store).run(bad)
+        assert connection.execute("SELECT count(*) FROM orders").fetchone() == (0,)
+    for _ in range(2):
+        assert session.once("a", store=store).run(work(False)) == "inserted"
+    assert connection.execute("SELECT count(*) FROM orders").fetchone() == (1,)
+    connection.execute("BEGIN")
+    with pytest.raises(FencepostError, match="one is open already"):
+        session.once("b", store=store).run(work(False))
+    connection.close()
+
+
+def test_results_beside_the_embedded_engine_outlive_sessions(tmp_path: Path) -> None:
+    url, work = f"sqlite://{tmp_path}/locks.db", Counted()
+    for _ in range(2):
+        with fencepost.connect(url) as session:
+            session.once("a").run(work)
+    assert work.times == 1
+    assert (tmp_path / "locks.db-once").stat().st_mode & 0o777 == 0o600
+
+
+def test_where_only_the_user_can_know_a_place_it_must_be_named() -> None:
+    session = fencepost.connect(f"redis://127.0.0.1:{shared_server()}")
+    with pytest.raises(ValueError, match="say where results are kept: store="):
+        session.once("a")
+    session.close()
+
+
+# Asynchronous
+
+
+async def test_tasks_wait_for_the_first_ones_result() -> None:
+    times = 0
+
+    async def work() -> int:
+        nonlocal times
+        times += 1
+        await asyncio.sleep(0.01)
+        return times
+
+    async with fencepost.connect_async("memory://") as session:
+        assert await asyncio.gather(*(session.once("a").run(work) for _ in range(5))) == [1] * 5
+        with fencepost.connect("memory://") as blocking:
+            assert blocking.once("a").run(lambda: "never") == 1
+
+        @session.once("b/{number}", store=AsyncMemoryResults())
+        async def double(number: int) -> int:
+            return 2 * number
+
+        assert [await double(2), await double(3)] == [4, 6]
+
+
+async def test_a_cancelled_worker_leaves_nothing_and_the_next_one_works(tmp_path: Path) -> None:
+    import aiosqlite
+
+    async with (
+        aiosqlite.connect(tmp_path / "shop.db") as connection,
+        fencepost.connect_async("memory://cancelled") as session,
+    ):
+        await connection.execute("CREATE TABLE orders (id INTEGER)")
+        begun = asyncio.Event()
+
+        async def hang() -> None:
+            await connection.execute("INSERT INTO orders VALUES (1)")
+            begun.set()
+            await asyncio.sleep(30)
+
+        async def count() -> Any:
+            return await (await connection.execute("SELECT count(*) FROM orders")).fetchone()
+
+        once = session.once("a", store=AsyncSqlResults(connection, together=True))
+        task = asyncio.create_task(once.run(hang))
+        await begun.wait()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert await once.run(count) == [0]
+
+
+# Processes
+
+
+def do_when_told(folder: Path, pipe: Connection) -> None:
+    """Begin the work, say so, and go on when told; report what came of it."""
+    with fencepost.connect(f"sqlite://{folder}/locks.db", ttl=1.0) as session:
+
+        def work() -> str:
+            pipe.send("begun")
+            return str(pipe.recv())
+
+        try:
+            pipe.send(session.once("a").run(work))
+        except FencepostError as error:
+            pipe.send(type(error).__name__)
+
+
+def test_a_killed_worker_is_replaced(tmp_path: Path, session: fencepost.Session) -> None:
+    with started(do_when_told, tmp_path) as (process, pipe):
+        assert pipe.recv() == "begun"
+        process.kill()
+        process.join()
+    assert session.once("a", timeout=30).run(lambda: "second") == "second"
+
+
+def test_a_worker_stopped_past_its_lease_can_not_commit(tmp_path: Path, session: fencepost.Session) -> None:
+    with started(do_when_told, tmp_path) as (process, pipe):
+        assert pipe.recv() == "begun"
+        stop(process)
+        pipe.send("late")
+        assert session.once("a", timeout=30).run(lambda: "second") == "second"
+        resume(process)
+        assert pipe.recv() in ("Stale", "Lost")
+    assert json.loads(FileResults(tmp_path / "locks.db-once").find("once/a") or "") == "second"
