@@ -16,7 +16,7 @@ STATEMENT = re.compile(r"LOG:  (?:statement|execute [^:]*): (.*)")
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[PostgresqlServer]:
-    with postgresql_server("-c", "log_statement=all") as server:
+    with postgresql_server("log_statement=all") as server:
         yield server
 
 
