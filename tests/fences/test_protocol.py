@@ -147,8 +147,11 @@ def test_a_stale_inner_guard_leaves_the_outer_one_working(place: Place) -> None:
     assert desk.fence.highest("b") == 8
 
 
-def test_nobody_is_let_in_while_a_block_runs(place: Place) -> None:
+@pytest.mark.parametrize("shown_before", [False, True])
+def test_nobody_is_let_in_while_a_block_runs(place: Place, shown_before: bool) -> None:
     order: list[str] = []
+    if shown_before:
+        place.open().fence.claim(NAME, 1)
     inside, trying = threading.Event(), threading.Event()
 
     def newer() -> None:

@@ -7,7 +7,7 @@ from fencepost._runtime import aio as runtime
 from fencepost.core.token import LARGEST
 from fencepost.errors import FencepostError, Stale
 from fencepost.fences.protocol import check
-from fencepost.fences.sql.dialect import MYSQL, SQLITE, literal, mark_in, row_key
+from fencepost.fences.sql.dialect import MYSQL, literal, mark_in, row_key
 from fencepost.fences.sql.driver import aio as driver
 from fencepost.fences.sql.statement import Answer
 
@@ -123,8 +123,8 @@ class AsyncMark:
             raise
 
     async def _show(self, name: str, token: int, *, joined: bool = False) -> None:
-        if self._dialect is SQLITE and not joined:
-            # Ours is the write lock of the whole file already, so a mark that is there need not be written again.
+        if self._driver.alone and not joined:
+            # Nobody can come between, so a mark that is there need not be written again.
             if check(name, token, mark := await self._highest(name)) > mark:
                 await self._driver.run(self._claim, self._values(name, token))
             return

@@ -16,6 +16,8 @@ class Driver(Protocol):
 
     connection: Any
     dialect: Dialect
+    # Whether a transaction of ours keeps out other writers of the whole database from its beginning.
+    alone: bool
 
     def in_transaction(self) -> bool: ...
     async def begin(self, *then: str) -> None: ...
@@ -51,6 +53,7 @@ class _Scripts:
     """What these libraries have in common."""
 
     dialect: Dialect
+    alone = False
 
     def __init__(self, connection: Any) -> None:
         self.connection = connection
@@ -151,6 +154,7 @@ class Asyncpg(_Scripts):
 
 class Aiosqlite(_Scripts):
     dialect = SQLITE
+    alone = True
 
     def in_transaction(self) -> bool:
         return bool(self.connection.in_transaction)
@@ -189,8 +193,7 @@ class Sqlalchemy(_Scripts):
 
     async def begin(self, *then: str) -> None:
         await self.connection.begin()
-        first = (self.dialect.begin,) if self.dialect is SQLITE else ()
-        await self.script(*first, *then)
+        await self.script(*then)
 
     async def script(self, *statements: str) -> None:
         for statement in statements:

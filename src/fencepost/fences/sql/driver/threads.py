@@ -19,6 +19,8 @@ class Driver(Protocol):
 
     connection: Any
     dialect: Dialect
+    # Whether a transaction of ours keeps out other writers of the whole database from its beginning.
+    alone: bool
 
     def in_transaction(self) -> bool: ...
     def begin(self, *then: str) -> None: ...
@@ -55,6 +57,7 @@ class _Cursors:
     """What libraries with cursors have in common."""
 
     dialect: Dialect
+    alone = False
 
     def __init__(self, connection: Any) -> None:
         self.connection = connection
@@ -103,6 +106,7 @@ def answer(cursor: Any) -> Answer:
 
 class Sqlite(_Cursors):
     dialect = SQLITE
+    alone = True
 
     def cursor(self) -> sqlite3.Cursor:
         # Not connection.cursor(), which passes on the user's row factory or may be the user's own method.
@@ -236,8 +240,7 @@ class Sqlalchemy(_Cursors):
 
     def begin(self, *then: str) -> None:
         self.connection.begin()
-        first = (self.dialect.begin,) if self.dialect is SQLITE else ()
-        self.script(*first, *then)
+        self.script(*then)
 
     def script(self, *statements: str) -> None:
         for statement in statements:
