@@ -115,9 +115,13 @@ class Member:
             if waiter.over is not None:
                 return Gone(waiter.over)
             late = not waiter.stirred
-            entry.take_news()
-            # What was not told in time is looked for: the answer is definite.
-            answer = (self.claim(entry.request, wait=True) if late else self._answer(entry, wait=True))
+            if late:
+                # What was not told in time is looked for: the answer is definite.
+                answer = self.claim(entry.request, wait=True)
+            else:
+                if entry.take_news():
+                    self._look_again(entry)
+                answer = self._answer(entry, wait=True)
             if isinstance(answer, Granted):
                 return answer
             assert isinstance(answer, Queued)
@@ -182,6 +186,11 @@ class Member:
         line = self._ground.recipe.line(children, entry.ask.name)
         return [each for each in line if each.is_of(entry.request)]
 
+    def _look_again(self, entry: Entry) -> None:
+        """Where one has left the line, more may have before, of whom we are not told."""
+        if entry.before:
+            self._settle_in(entry, self._list(entry))
+
     def _settle_in(self, entry: Entry, children: list[bytes]) -> None:
         """Note who stands before us; if we were evicted, go to the end of the line."""
         while not self._see(entry, children):
@@ -208,9 +217,7 @@ class Member:
             if not left:
                 return Queued(entry.request, ahead, entry)
             entry.remove(left)
-            if entry.before:
-                # Where one has left since we looked, more may have.
-                self._settle_in(entry, self._list(entry))
+            self._look_again(entry)
         self.lease.unwatch(entry)
         return Granted((entry.token,))
 
