@@ -1,6 +1,7 @@
 """The benchmark of ZooKeeper runs, and its contestants lock."""
 
 import json
+import threading
 from pathlib import Path
 
 import pytest
@@ -12,14 +13,20 @@ from .test_benchmark_run import bench
 
 
 @pytest.mark.parametrize("name", contestants.ALL)
-def test_a_contestant_excludes_another(name: str) -> None:
+def test_nobody_gets_the_lock_while_another_holds_it(name: str) -> None:
     port = shared_server().port
-    one, other = (contestants.ALL[name](port) for _ in range(2))
-    try:
-        assert len(one.cycles(3)) == len(other.cycles(3)) == 3
-    finally:
-        one.close()
-        other.close()
+    holder, other = (contestants.ALL[name](port) for _ in range(2))
+    done = threading.Event()
+    holder.acquire()
+    waiting = threading.Thread(target=lambda: (other.acquire(), other.release(), done.set()))
+    waiting.start()
+    assert not done.wait(0.2)
+    holder.release()
+    assert done.wait(20)
+    waiting.join()
+    assert len(holder.cycles(3)) == 3
+    for each in (holder, other):
+        each.close()
 
 
 def test_a_quick_run_of_zookeeper_reports_its_targets(tmp_path: Path) -> None:

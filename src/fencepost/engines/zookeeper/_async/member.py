@@ -22,6 +22,12 @@ FORGOTTEN = 3.0
 
 
 class AsyncMember:
+    """The lease of one holder. `SessionEnded` comes out of whatever is asked once the servers do not know it any more.
+
+    A grant can be read off a line as any server lists it, however far it lags: it lists what is there after our own node
+    was made, so nobody who came before us is missing. Who has left and is still listed only keeps us waiting.
+    """
+
     def __init__(self, ground: Ground, holder: Holder, ttl: float, *, clock: runtime.Clock, patience: float) -> None:
         self._ground = ground
         self._now = clock.now
@@ -85,8 +91,10 @@ class AsyncMember:
 
     def is_forgotten(self) -> bool:
         """Whether nobody can need it any more: its session is over, or nobody has renewed it for long."""
-        heard_at = max(self.lease.proven_at, self.link.attached_at)
-        return self.link.ended is not None or self._now() - heard_at > FORGOTTEN * session_timeout(self.lease.ttl)
+        if self.link.ended is not None:
+            return True
+        silent = self._now() - max(self.lease.proven_at, self.link.attached_at)
+        return self.link.session.id != 0 and silent > FORGOTTEN * session_timeout(self.lease.ttl)
 
     # Places in lines
 
@@ -198,7 +206,7 @@ class AsyncMember:
 
     def _see(self, entry: Entry, children: list[bytes]) -> bool:
         """Note who stands before us; whether we stand there at all."""
-        if len(children) == 1 and entry.node is not None and entry.node.endswith(children[0]):
+        if len(children) == 1 and entry.node == b"%b/%b" % (entry.lock, children[0]):
             entry.before = []
             return True
         line = self._ground.recipe.line(children, entry.ask.name)
