@@ -46,13 +46,12 @@ class Bare(Contestant):
         self._token = stat.created_by
         before = self._before(self._reply())
         while before:
-            path = b"/bare/" + before[-1]
-            if jute.header(self._call(jute.read(jute.GET_DATA, path, watch=True)))[2]:
+            path = b"/bare/" + before.pop()
+            if not jute.header(self._call(jute.read(jute.GET_DATA, path, watch=True)))[2]:
+                while jute.event(self._frame()[16:]) != (path, True):
+                    pass
+            if before:
                 before = self._before(self._call(jute.read(jute.GET_CHILDREN, b"/bare")))
-                continue
-            while jute.event(self._frame()[16:]) != (path, True):
-                pass
-            before.pop()
 
     def _before(self, listed: bytes) -> list[bytes]:
         mine = self._node[-10:]

@@ -1,15 +1,18 @@
 """An eye of its own on the servers: kazoo, which knows nothing of ours."""
 
+import socket
 from typing import Any
 
 from kazoo.client import KazooClient
 from kazoo.exceptions import NoNodeError
 
+from fencepost.engines.zookeeper import jute
 from fencepost.testing.zookeeper import ZookeeperServer
 
 
 class Observer:
     def __init__(self, server: ZookeeperServer) -> None:
+        self._port = server.port
         self.client: Any = KazooClient(hosts=f"127.0.0.1:{server.port}", timeout=20)
 
     def __enter__(self) -> "Observer":
@@ -32,6 +35,14 @@ class Observer:
         """The same, as somebody who may see them."""
         self.client.add_auth("digest", credentials)
         return self.nodes(path)
+
+    def end_session(self, session: jute.Session) -> None:
+        """As if its time had run out: somebody else who knows its password closes it, in one send."""
+        with socket.create_connection(("127.0.0.1", self._port), timeout=20) as other:
+            hello = jute.buffer(jute.connect(session, 0, session.timeout))
+            other.sendall(hello + jute.frame(1, jute.CLOSING))
+            while other.recv(1000):
+                pass
 
     def tokens(self, path: str) -> list[int]:
         return [self.client.exists(f"{path}/{node}").czxid for node in self.nodes(path)]

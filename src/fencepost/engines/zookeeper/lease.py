@@ -43,17 +43,18 @@ class Entry:
     def path(self, contender: Contender) -> bytes:
         return b"%b/%b" % (self.lock, contender.node.encode())
 
-    def take_news(self) -> None:
-        """Take those who have left out of the line, and forget whom the server tells of no more."""
+    def take_news(self) -> bool:
+        """Take those who have left out of the line, and forget whom the server tells of no more; whether any left."""
         waiter = self.waiter
         if waiter is None:
-            return
+            return False
         left = set()
         while waiter.gone:
             left.add(waiter.gone.pop())
         while waiter.changed:
             self.watched.discard(waiter.changed.pop())
         self.remove(left)
+        return bool(left)
 
     def remove(self, left: set[bytes]) -> None:
         self.before = [each for each in self.before if self.path(each) not in left]

@@ -22,6 +22,12 @@ FORGOTTEN = 3.0
 
 
 class AsyncMember:
+    """The lease of one holder. `SessionEnded` comes out of whatever is asked once the servers do not know it any more.
+
+    A grant can be read off a line as any server lists it, however far it lags: it lists what is there after our own node
+    was made, so nobody who came before us is missing. Who has left and is still listed only keeps us waiting.
+    """
+
     def __init__(self, ground: Ground, holder: Holder, ttl: float, *, clock: runtime.Clock, patience: float) -> None:
         self._ground = ground
         self._now = clock.now
@@ -85,8 +91,10 @@ class AsyncMember:
 
     def is_forgotten(self) -> bool:
         """Whether nobody can need it any more: its session is over, or nobody has renewed it for long."""
-        heard_at = max(self.lease.proven_at, self.link.attached_at)
-        return self.link.ended is not None or self._now() - heard_at > FORGOTTEN * session_timeout(self.lease.ttl)
+        if self.link.ended is not None:
+            return True
+        silent = self._now() - max(self.lease.proven_at, self.link.attached_at)
+        return self.link.session.id != 0 and silent > FORGOTTEN * session_timeout(self.lease.ttl)
 
     # Places in lines
 
@@ -115,9 +123,13 @@ class AsyncMember:
             if waiter.over is not None:
                 return Gone(waiter.over)
             late = not waiter.stirred
-            entry.take_news()
-            # What was not told in time is looked for: the answer is definite.
-            answer = await (self.claim(entry.request, wait=True) if late else self._answer(entry, wait=True))
+            if late:
+                # What was not told in time is looked for: the answer is definite.
+                answer = await self.claim(entry.request, wait=True)
+            else:
+                if entry.take_news():
+                    await self._look_again(entry)
+                answer = await self._answer(entry, wait=True)
             if isinstance(answer, Granted):
                 return answer
             assert isinstance(answer, Queued)
@@ -182,6 +194,11 @@ class AsyncMember:
         line = self._ground.recipe.line(children, entry.ask.name)
         return [each for each in line if each.is_of(entry.request)]
 
+    async def _look_again(self, entry: Entry) -> None:
+        """Where one has left the line, more may have before, of whom we are not told."""
+        if entry.before:
+            await self._settle_in(entry, await self._list(entry))
+
     async def _settle_in(self, entry: Entry, children: list[bytes]) -> None:
         """Note who stands before us; if we were evicted, go to the end of the line."""
         while not self._see(entry, children):
@@ -189,7 +206,7 @@ class AsyncMember:
 
     def _see(self, entry: Entry, children: list[bytes]) -> bool:
         """Note who stands before us; whether we stand there at all."""
-        if len(children) == 1 and entry.node is not None and entry.node.endswith(children[0]):
+        if len(children) == 1 and entry.node == b"%b/%b" % (entry.lock, children[0]):
             entry.before = []
             return True
         line = self._ground.recipe.line(children, entry.ask.name)
@@ -208,9 +225,7 @@ class AsyncMember:
             if not left:
                 return Queued(entry.request, ahead, entry)
             entry.remove(left)
-            if entry.before:
-                # Where one has left since we looked, more may have.
-                await self._settle_in(entry, await self._list(entry))
+            await self._look_again(entry)
         self.lease.unwatch(entry)
         return Granted((entry.token,))
 

@@ -53,7 +53,7 @@ class Connection(asyncio.Protocol):
     async def greet(self, hello: bytes) -> bytes:
         """Send the connect request; what the server answers."""
         greeting: asyncio.Future[bytes] = self._loop.create_future()
-        self._intake.on_greeting = greeting.set_result
+        self._intake.on_greeting = lambda answer: None if greeting.done() else greeting.set_result(answer)
         assert self._transport is not None
         self._transport.write(buffer(hello))
         self._waiting.append(watch := Waiter())

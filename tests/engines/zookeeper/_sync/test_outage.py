@@ -1,13 +1,14 @@
+# Generated from tests/engines/zookeeper/_async/test_outage.py by tools/unasync.py. Do not edit: run `make gen`.
 """Real ensembles that lose members: nothing is granted twice, holders are told in time, nobody is left in a line."""
 
 import pytest
 
-import fencepost
 from fencepost import Unavailable, Uncertain
-from fencepost.testing.zookeeper import Ensemble, until
-
-from .observer import Observer
-from .traffic import Traffic
+from fencepost.primitives._sync.connect import connect
+from fencepost.testing.zookeeper import Ensemble
+from tests.engines.zookeeper._sync.patience import apart, so
+from tests.engines.zookeeper._sync.traffic import Traffic
+from tests.engines.zookeeper.observer import Observer
 
 
 def test_a_killed_leader_grants_nothing_twice_and_stops_nobody_for_long(ensemble: Ensemble) -> None:
@@ -41,30 +42,30 @@ def test_members_are_restarted_one_after_another(ensemble: Ensemble) -> None:
     with Traffic(ensemble.url) as traffic:
         for server in ensemble.servers:
             server.kill()
-            server.start()
-            ensemble.until_serving()
+            apart(server.start)
+            apart(ensemble.until_serving)
             traffic.until_granted(4)
     traffic.check()
 
 
 def test_a_holder_outlives_the_leader_with_its_lock_and_token(ensemble: Ensemble) -> None:
-    with fencepost.connect(f"{ensemble.url}/outlive", ttl=6) as session:
+    with connect(f"{ensemble.url}/outlive", ttl=6) as session:
         grant = session.lock("a").acquire()
         ensemble.leader().kill()
-        ensemble.until_serving(2)
+        apart(lambda: ensemble.until_serving(2))
         renewals = session.statistics().renewals
-        until(lambda: session.statistics().renewals >= renewals + 2)
+        so(lambda: session.statistics().renewals > renewals)
         assert grant.held
-        with fencepost.connect(f"{ensemble.url}/outlive", ttl=6) as other:
+        with connect(f"{ensemble.url}/outlive", ttl=6) as other:
             assert other.lock("a").try_acquire() is None
-            assert [each.claim.token for each in other.look("a").holders] == [grant.token]
+            assert [each.claim.token for each in (other.look("a")).holders] == [grant.token]
         grant.release()
 
 
 def test_without_a_majority_nothing_is_granted_and_holders_are_told_in_time(ensemble: Ensemble) -> None:
     with (
-        fencepost.connect(f"{ensemble.url}/majority", ttl=1.5, holder="first") as first,
-        fencepost.connect(f"{ensemble.url}/majority", ttl=1.5, holder="second") as second,
+        connect(f"{ensemble.url}/majority", ttl=1.5, holder="first") as first,
+        connect(f"{ensemble.url}/majority", ttl=1.5, holder="second") as second,
     ):
         old = first.lock("a").acquire()
         second.keeper()
@@ -73,11 +74,11 @@ def test_without_a_majority_nothing_is_granted_and_holders_are_told_in_time(ense
             server.kill()
         with pytest.raises((Unavailable, Uncertain)):
             second.lock("b").acquire(timeout=1)
-        assert old.lost.wait(5)
+        assert old.lost.wait(10)
         for server in stopped:
-            server.start()
-        ensemble.until_serving()
-        with second.lock("a", timeout=10) as new:
+            apart(server.start)
+        apart(ensemble.until_serving)
+        with second.lock("a", timeout=20) as new:
             assert new.token > old.token
             assert not old.held
     with Observer(ensemble.leader()) as observer:
@@ -87,8 +88,8 @@ def test_without_a_majority_nothing_is_granted_and_holders_are_told_in_time(ense
 def test_asking_without_a_majority_is_unavailable_and_leaves_nothing(ensemble: Ensemble) -> None:
     for server in ensemble.servers[1:]:
         server.kill()
-    session = fencepost.connect(f"{ensemble.url}/alone", ttl=1.5)
-    with pytest.raises(Unavailable, match=r"zookeeper at .* can not be reached"):
+    session = connect(f"{ensemble.url}/alone", ttl=1.5)
+    with pytest.raises(Unavailable, match="zookeeper at "):
         session.lock("a").acquire(timeout=0)
     session.close()
     ensemble.repair()

@@ -1,0 +1,29 @@
+"""Where marks stand and what a refused transaction says."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+from urllib.parse import quote
+
+FOLDER = "/fencepost-fence"
+
+
+class Mark(NamedTuple):
+    """The highest token that was shown, and the version of the node it stands in: another mark has another version."""
+
+    token: int
+    version: int
+
+
+def mark_path(folder: str, name: str) -> str:
+    # A sign before it, because ZooKeeper takes no '.' or '..' for a name.
+    return f"{folder}/={quote(name, safe='')}"
+
+
+def failure(results: Sequence[object]) -> tuple[int, Exception] | None:
+    """Which step of a transaction failed, and how; None if all were done. kazoo names the others' undoing, too."""
+    from kazoo.exceptions import RolledBackError, RuntimeInconsistency
+
+    for step, result in enumerate(results):
+        if isinstance(result, Exception) and not isinstance(result, RolledBackError | RuntimeInconsistency):
+            return step, result
+    return None

@@ -1,0 +1,224 @@
+# Generated from tests/engines/zookeeper/_async/test_fault.py by tools/unasync.py. Do not edit: run `make gen`.
+"""One real server that dies, stops, or is cut off, or whose replies are lost."""
+
+import pytest
+
+import fencepost
+from fencepost import Lost, Unavailable, Uncertain
+from fencepost.core.event import Event, Jeopardy, LeaseLost, Recovered
+from fencepost.core.lease import Standing
+from fencepost.primitives._sync.connect import connect
+from fencepost.primitives._sync.session import Session
+from fencepost.testing.contract._sync.attempt import Attempt
+from fencepost.testing.contract._sync.place import until_waiting
+from fencepost.testing.proxy import Proxy
+from fencepost.testing.zookeeper import ZookeeperServer, sessions_at, shared_server
+from tests.engines.zookeeper._sync.patience import apart, so
+from tests.engines.zookeeper.observer import Observer
+
+
+@pytest.fixture
+def shared() -> ZookeeperServer:
+    return shared_server()
+
+
+def test_a_killed_server_is_unavailable_and_the_lock_outlives_its_restart(
+    server: ZookeeperServer, url: str
+) -> None:
+    with connect(url, ttl=9) as first, connect(url, ttl=9) as second:
+        held = first.lock("a").acquire()
+        server.kill()
+        with pytest.raises((Unavailable, Uncertain)):
+            second.lock("a").acquire(timeout=0)
+        apart(server.start)
+        so(lambda: server.mode, 30)
+        assert second.lock("a").try_acquire() is None
+        assert held.held
+        held.release()
+        assert (second.lock("a").acquire(timeout=5)).token > held.token
+
+
+def test_the_holder_is_told_in_time_when_the_server_stops_answering(server: ZookeeperServer, url: str) -> None:
+    with connect(url, ttl=1) as session:
+        happened: list[Event] = []
+        session.subscribe(happened.append, Jeopardy, LeaseLost)
+        grant = session.lock("a").acquire()
+        server.pause()
+        try:
+            assert grant.lost.wait(10)
+            assert not grant.held
+            assert [type(each) for each in happened[:1] + happened[-1:]] == [Jeopardy, LeaseLost]
+            with pytest.raises((Unavailable, Uncertain)):
+                session.lock("b").acquire(timeout=0)
+        finally:
+            server.resume()
+        with session.lock("a", timeout=20) as new:
+            assert new.token > grant.token
+
+
+def test_a_session_that_ended_while_its_holder_was_cut_off_is_a_loss(shared: ZookeeperServer) -> None:
+    """kazoo's `Lock.is_acquired` stays true here."""
+    with Proxy(shared.port) as proxy:
+        with (
+            connect(f"zookeeper://127.0.0.1:{proxy.port}/cut", ttl=1) as cut,
+            connect(f"zookeeper://127.0.0.1:{shared.port}/cut", ttl=3) as other,
+        ):
+            happened: list[Event] = []
+            cut.subscribe(happened.append, Jeopardy, LeaseLost)
+            old = cut.lock("a").acquire()
+            keeper = cut.keeper()
+            proxy.cut()
+            new = other.lock("a").acquire(timeout=20)
+            assert keeper.ends_at <= new.granted_at
+            assert not old.held
+            assert old.standing is Standing.LOST
+            assert new.token > old.token
+            assert [type(each) for each in happened[:1] + happened[-1:]] == [Jeopardy, LeaseLost]
+            proxy.heal()
+            with pytest.raises(Lost):
+                old.check()
+            with cut.lock("b", timeout=10):
+                pass
+
+
+def test_a_short_cut_is_jeopardy_and_the_same_session_goes_on(shared: ZookeeperServer) -> None:
+    with Proxy(shared.port) as proxy:
+        with connect(f"zookeeper://127.0.0.1:{proxy.port}/short", ttl=3) as session:
+            happened: list[Event] = []
+            session.subscribe(happened.append, Jeopardy, Recovered)
+            grant = session.lock("a").acquire()
+            proxy.cut()
+            so(lambda: grant.standing is Standing.JEOPARDY)
+            assert grant.held
+            proxy.heal()
+            so(lambda: grant.standing is Standing.HELD)
+            assert [type(each) for each in (happened[0], happened[-1])] == [Jeopardy, Recovered]
+            grant.release()
+
+
+def test_a_create_whose_reply_is_lost_is_found_again_and_is_one_grant(shared: ZookeeperServer) -> None:
+    with Proxy(shared.port) as proxy, Observer(shared) as observer:
+        with connect(f"zookeeper://127.0.0.1:{proxy.port}/lost", ttl=4.5) as session:
+            (session.lock("warm").acquire()).release()
+            proxy.drop_replies()
+            attempt = Attempt(lambda: session.lock("a").acquire(timeout=20))
+            so(lambda: observer.nodes("/lost/a"))
+            made = observer.tokens("/lost/a")
+            proxy.heal()
+            grant = attempt.outcome()
+            assert observer.tokens("/lost/a") == [grant.token] == made
+            grant.release()
+            assert observer.nodes("/lost/a") == []
+
+
+def test_a_try_whose_reply_is_lost_leaves_no_orphan(shared: ZookeeperServer) -> None:
+    with Proxy(shared.port) as proxy, Observer(shared) as observer:
+        with connect(f"zookeeper://127.0.0.1:{proxy.port}/orphan", ttl=4.5) as session:
+            other = session.lock("other").acquire()
+            proxy.drop_replies()
+            attempt = Attempt(session.lock("a").try_acquire)
+            so(lambda: observer.nodes("/orphan/a"))
+            proxy.cut()
+            with pytest.raises((Unavailable, Uncertain)):
+                attempt.outcome()
+            assert len(observer.nodes("/orphan/a")) == 1
+            proxy.heal()
+            so(lambda: not observer.nodes("/orphan/a"))
+            # The session lives on: only its settlement can have done that.
+            assert other.held
+            other.release()
+
+
+def test_a_create_that_arrives_after_it_was_given_up_leaves_nothing(shared: ZookeeperServer) -> None:
+    with Proxy(shared.port) as proxy, Proxy(shared.port) as detour, Observer(shared) as observer:
+        hosts = f"127.0.0.1:{proxy.port},127.0.0.1:{detour.port}"
+        detour.refuse()
+        with connect(f"zookeeper://{hosts}/late", ttl=4.5) as session:
+            other = session.lock("other").acquire()
+            proxy.hold()
+            proxy.refuse()
+            detour.heal()
+            with session.lock("a", timeout=10):
+                pass
+            assert observer.nodes("/late/a") == []
+            # What was held back arrives now, on a connection that was given up: it is for the same session.
+            proxy.heal()
+            so(lambda: session.statistics().renewals >= 2 and not observer.nodes("/late/a"))
+            assert other.held
+            other.release()
+
+
+def test_a_waiter_whose_connection_is_cut_keeps_its_place(shared: ZookeeperServer) -> None:
+    taken: list[str] = []
+
+    def take(session: Session) -> None:
+        with session.lock("a", timeout=20) as grant:
+            taken.append(grant.holder.label)
+
+    with Proxy(shared.port) as proxy:
+        with (
+            connect(f"zookeeper://127.0.0.1:{shared.port}/place", ttl=9) as first,
+            connect(f"zookeeper://127.0.0.1:{proxy.port}/place", ttl=9, holder="cut") as cut,
+            connect(f"zookeeper://127.0.0.1:{shared.port}/place", ttl=9, holder="behind") as behind,
+        ):
+            held = first.lock("a").acquire()
+            one = Attempt(lambda: take(cut))
+            until_waiting(first, "a", 1)
+            other = Attempt(lambda: take(behind))
+            until_waiting(first, "a", 2)
+            proxy.cut()
+            proxy.heal()
+            held.release()
+            one.outcome()
+            other.outcome()
+    assert taken == ["cut", "behind"]
+
+
+def test_a_session_that_ends_while_waiting_leaves_nobody_in_the_line(shared: ZookeeperServer) -> None:
+    with Proxy(shared.port) as proxy, Observer(shared) as observer:
+        with (
+            connect(f"zookeeper://127.0.0.1:{shared.port}/wait", ttl=9) as first,
+            connect(f"zookeeper://127.0.0.1:{proxy.port}/wait", ttl=1) as cut,
+        ):
+            held = first.lock("a").acquire()
+            attempt = Attempt(lambda: cut.lock("a").acquire(timeout=30))
+            so(lambda: len(observer.nodes("/wait/a")) == 2)
+            proxy.cut()
+            so(lambda: len(observer.nodes("/wait/a")) == 1)
+            # Cut off for longer than its lease: told so, rather than waiting for ever.
+            with pytest.raises(fencepost.FencepostError):
+                attempt.outcome()
+            proxy.heal()
+            held.release()
+            with cut.lock("a", timeout=10) as grant:
+                assert grant.token > held.token
+
+
+def test_a_session_killed_at_the_server_while_waiting_goes_to_the_end_of_the_line(
+    shared: ZookeeperServer,
+) -> None:
+    with Observer(shared) as observer:
+        with (
+            connect(f"zookeeper://127.0.0.1:{shared.port}/expired", ttl=9) as first,
+            connect(f"zookeeper://127.0.0.1:{shared.port}/expired", ttl=3) as second,
+        ):
+            held = first.lock("a").acquire()
+            attempt = Attempt(lambda: second.lock("a").acquire(timeout=20))
+            until_waiting(first, "a", 1)
+            before = observer.nodes("/expired/a")
+            keeper = second.keeper()
+            observer.end_session(second.engine._members[keeper.holder.id].link.session)  # type: ignore[attr-defined]
+            so(lambda: len(observer.nodes("/expired/a")) == 2 and observer.nodes("/expired/a") != before)
+            assert keeper.lost.is_set()
+            held.release()
+            (attempt.outcome()).release()
+
+
+def test_nothing_is_left_behind_when_sessions_close(server: ZookeeperServer, url: str) -> None:
+    with connect(url, ttl=30) as first, connect(url, ttl=30) as second:
+        first.lock("a").acquire()
+        assert second.lock("a").try_acquire() is None
+        with pytest.raises(fencepost.AcquireTimeout):
+            second.lock("a").acquire(timeout=0.05)
+        assert sessions_at(server) == 2
+    assert sessions_at(server) == 0

@@ -1,0 +1,72 @@
+# Generated from tests/engines/zookeeper/_async/test_partition.py by tools/unasync.py. Do not edit: run `make gen`.
+"""A follower that is cut off from its leader goes on answering its clients: its answers prove nothing."""
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+
+import pytest
+
+from fencepost.primitives._sync.connect import connect
+from fencepost.testing.port import free_port
+from fencepost.testing.proxy import Proxy
+from fencepost.testing.zookeeper import ZookeeperServer, until
+from tests.engines.zookeeper._sync.patience import so
+
+# A follower that hears nothing from its leader goes on serving for that many ticks: for longer than any session here.
+PATIENT = {"syncLimit": 100}
+
+
+class Parted:
+    """An ensemble in which what one member, never the leader, sends to the others goes through proxies."""
+
+    def __init__(self, stack: ExitStack) -> None:
+        ports = {each: (free_port(), free_port()) for each in (1, 2, 3)}
+        peers = {each: f"127.0.0.1:{quorum}:{vote}" for each, (quorum, vote) in ports.items()}
+        # Number 1 has the lowest vote, so it follows; it finds its leader through a proxy.
+        self.links = {each: stack.enter_context(Proxy(ports[each][0])) for each in (2, 3)}
+        seen = dict(peers)
+        for each, proxy in self.links.items():
+            seen[each] = f"127.0.0.1:{proxy.port}:{ports[each][1]}"
+        self.follower = ZookeeperServer(number=1, ensemble=seen, settings=PATIENT)
+        others = [ZookeeperServer(number=each, ensemble=peers, settings=PATIENT) for each in (2, 3)]
+        self.others = others
+        for server in (*others, self.follower):
+            stack.callback(server.close)
+            server.start()
+        until(lambda: sorted(each.mode for each in (self.follower, *others)) == ["follower", "follower", "leader"], 30)
+
+    def part(self) -> None:
+        for proxy in self.links.values():
+            proxy.hold()
+            proxy.drop_replies()
+
+
+@pytest.fixture
+def parted() -> Iterator[Parted]:
+    with ExitStack() as stack:
+        yield Parted(stack)
+
+
+def test_a_holder_at_a_follower_that_was_cut_off_is_told_before_another_is_granted(parted: Parted) -> None:
+    assert parted.follower.mode == "follower"
+    elsewhere = ",".join(f"127.0.0.1:{server.port}" for server in parted.others)
+    with (
+        connect(f"zookeeper://127.0.0.1:{parted.follower.port}/parted", ttl=1.5) as cut,
+        connect(f"zookeeper://{elsewhere}/parted", ttl=6) as other,
+    ):
+        old = cut.lock("a").acquire()
+        keeper = cut.keeper()
+        renewals = cut.statistics().renewals
+        so(lambda: cut.statistics().renewals > renewals)
+        parted.part()
+        new = other.lock("a").acquire(timeout=20)
+        # The follower serves on, and would answer a ping.
+        assert parted.follower.mode == "follower"
+        assert not old.held
+        assert keeper.ends_at <= new.granted_at
+        assert new.token > old.token
+        for proxy in parted.links.values():
+            proxy.heal()
+        so(lambda: parted.follower.mode == "follower", 30)
+        with cut.lock("b", timeout=20):
+            pass

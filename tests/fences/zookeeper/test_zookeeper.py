@@ -1,0 +1,156 @@
+"""The fence inside ZooKeeper, on one server and where a follower lags."""
+
+import threading
+import uuid
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from kazoo.client import KazooClient
+from kazoo.exceptions import BadVersionError, NoNodeError
+
+import fencepost
+from fencepost.errors import Stale
+from fencepost.fences.zookeeper import AsyncZookeeperFence, ZookeeperFence
+from fencepost.testing.zookeeper import ZookeeperServer, shared_server
+
+LARGE = 2**63 - 1
+
+
+def connected(server: ZookeeperServer) -> Any:
+    client = KazooClient(hosts=f"127.0.0.1:{server.port}", timeout=20)
+    client.start()
+    return client
+
+
+@pytest.fixture
+def client() -> Iterator[Any]:
+    client = connected(shared_server())
+    yield client
+    client.stop()
+    client.close()
+
+
+@pytest.fixture
+def path(client: Any) -> str:
+    path = f"/{uuid.uuid4().hex}"
+    client.create(path, b"100")
+    return path
+
+
+@pytest.fixture
+def fence(client: Any) -> ZookeeperFence:
+    return ZookeeperFence(client, f"/fences/{uuid.uuid4().hex}")
+
+
+def test_a_lower_token_is_refused_an_equal_one_passes(fence: ZookeeperFence, path: str) -> None:
+    assert fence.highest("a") == 0
+    fence.set("a", 7, path, b"100")
+    fence.set("a", 7, path, b"101")
+    with pytest.raises(Stale) as refused:
+        fence.set("a", 6, path, b"0")
+    assert (refused.value.name, refused.value.token, refused.value.highest) == ("a", 6, 7)
+    assert fence.get("a", 7, path)[0] == b"101"
+    with pytest.raises(Stale):
+        fence.get("a", 6, path)
+    assert fence.highest("a") == 7
+
+
+def test_a_claim_shuts_out_those_before_it_and_touches_nothing(fence: ZookeeperFence, path: str) -> None:
+    fence.set("a", 1, path, b"5")
+    fence.claim("a", 2)
+    with pytest.raises(Stale):
+        fence.set("a", 1, path, b"6")
+    assert fence.get("a", 2, path)[0] == b"5"
+
+
+def test_tokens_of_different_names_are_never_compared(fence: ZookeeperFence) -> None:
+    for token, name in enumerate((".", "..", "x/y", "x%2Fy", "🔒" * 100, "x", "X"), start=-9):
+        fence.claim(name, -token)
+        assert fence.highest(name) == -token
+
+
+def test_the_largest_tokens_are_compared_exactly(fence: ZookeeperFence) -> None:
+    fence.claim("a", LARGE)
+    with pytest.raises(Stale):
+        fence.claim("a", LARGE - 1)
+
+
+def test_writes_of_a_block_land_together_or_not_at_all(fence: ZookeeperFence, client: Any, path: str) -> None:
+    with fence.guard("a", 3) as nodes:
+        total = int(nodes.get(path)[0])
+        nodes.set(path, b"%d" % (total + 1))
+        nodes.create(f"{path}/log", b"up")
+    assert client.get(path)[0] == b"101"
+    with pytest.raises(NoNodeError), fence.guard("a", 3) as nodes:
+        nodes.set(path, b"0")
+        nodes.delete(f"{path}/missing")
+    with pytest.raises(ZeroDivisionError), fence.guard("a", 4) as nodes:
+        nodes.delete(f"{path}/log")
+        raise ZeroDivisionError
+    assert client.get(path)[0] == b"101"
+    assert client.exists(f"{path}/log")
+    assert fence.highest("a") == 4
+
+
+def test_a_block_overtaken_by_a_newer_holder_writes_nothing(fence: ZookeeperFence, client: Any, path: str) -> None:
+    with pytest.raises(Stale), fence.guard("a", 1) as nodes:
+        nodes.set(path, b"old")
+        fence.set("a", 2, path, b"new")
+    assert client.get(path)[0] == b"new"
+
+
+def test_the_callers_own_version_is_checked_too(fence: ZookeeperFence, path: str) -> None:
+    _, stat = fence.get("a", 1, path)
+    fence.set("a", 1, path, b"1", version=stat.version)
+    with pytest.raises(BadVersionError):
+        fence.set("a", 1, path, b"2", version=stat.version)
+
+
+def test_claims_at_once_end_with_the_highest(fence: ZookeeperFence, client: Any) -> None:
+    outcomes: dict[int, str] = {}
+
+    def claim(token: int) -> None:
+        try:
+            fence.claim("a", token)
+            outcomes[token] = "claimed"
+        except Stale:
+            outcomes[token] = "stale"
+
+    threads = [threading.Thread(target=claim, args=[token]) for token in range(1, 17)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(30)
+    assert len(outcomes) == 16
+    assert outcomes[16] == "claimed"
+    assert fence.highest("a") == 16
+
+
+async def test_the_asynchronous_fence_does_the_same(client: Any, path: str) -> None:
+    fence = AsyncZookeeperFence(client, f"/fences/{uuid.uuid4().hex}")
+    async with fence.guard("a", 5) as nodes:
+        nodes.set(path, (await nodes.get(path))[0] + b"!")
+    assert (await fence.get("a", 5, path))[0] == b"100!"
+    with pytest.raises(Stale):
+        await fence.delete("a", 4, path)
+    await fence.create("a", 5, f"{path}/child")
+    assert await fence.highest("a") == 5
+
+
+def test_a_holder_that_lost_its_lock_is_refused(fence: ZookeeperFence, client: Any, path: str) -> None:
+    url = f"zookeeper://127.0.0.1:{shared_server().port}{path}-locks"
+    with fencepost.connect(url, ttl=9) as first, fencepost.connect(url, ttl=9) as second:
+        old = first.lock("a").acquire()
+        fence.claim("a", old)
+        second.evict("a")
+        with second.lock("a", timeout=5) as new, fence.guard("a", new) as nodes:
+            nodes.set(path, b"new")
+        with pytest.raises(Stale):
+            fence.set("a", old, path, b"old")
+    assert client.get(path)[0] == b"new"
+
+
+def test_what_is_no_client_is_refused() -> None:
+    with pytest.raises(TypeError, match="a client of kazoo"):
+        ZookeeperFence("127.0.0.1")
