@@ -193,26 +193,32 @@ class AsyncAdvisoryEngine:
         entry = lease.entries.get(serial)
         if entry is not None:
             return await self._ask_again(lease, entry, wait=wait)
-        hold = lease.to_wait() if wait else None
-        if hold is None:
+        entry = lease.begin(request, self._now()) if wait else None
+        if entry is None:
             answer = await self._attempt(lease, request)
             if not wait or not isinstance(answer, Busy):
                 return answer
-            hold = lease.to_wait() or await self._another(lease, waiting=True)
-        entry = lease.entries[serial] = Entry(request, hold, self._now(), waiting=True)
+            entry = lease.begin(request, self._now()) or await self._begin_on_another(lease, request)
+        query = self._take[ask.mode is not EXCLUSIVE]
         try:
-            query = self._take[ask.mode is not EXCLUSIVE]
-            result = await hold.connection.ask(query, (self._key(ask.name),), lease.trip)
+            result = await entry.hold.connection.ask(query, (self._key(ask.name),), lease.trip)
         except (ServerError, Unavailable) as error:
             return await self._failed(lease, entry, error)
         return self._taken(lease, entry, result)
+
+    async def _begin_on_another(self, lease: Lease[wire.Connection], request: Request) -> Entry[wire.Connection]:
+        while True:
+            lease.done(await self._another(lease))
+            # Another may have been faster to take the new one.
+            if (entry := lease.begin(request, self._now())) is not None:
+                return entry
 
     async def _attempt(self, lease: Lease[wire.Connection], request: Request) -> Granted | Busy | Gone:
         """Try once, without standing in the queue."""
         ask = request.asks[0]
         if excluded := lease.excluded(ask):
             return Busy(excluded)
-        hold = lease.to_try(ask.name) or await self._another(lease, waiting=False)
+        hold = lease.to_try(ask.name) or await self._another(lease)
         entry = lease.entries[request.serial] = Entry(request, hold, self._now(), waiting=False)
         try:
             token = value(await hold.connection.call(self._try[ask.mode is not EXCLUSIVE], self._key(ask.name)))
@@ -254,7 +260,7 @@ class AsyncAdvisoryEngine:
     ) -> Granted | Queued:
         if result is None:
             return Queued(entry.request, (), entry)
-        token = int(value(result) or 0)
+        token = int(result.get_value(0, 0) or 0)
         lease.granted(entry, token)
         return Granted((token,))
 
@@ -410,8 +416,8 @@ class AsyncAdvisoryEngine:
     def _key(self, name: str) -> bytes:
         return (self._prefix + name).encode()
 
-    async def _another(self, lease: Lease[wire.Connection], *, waiting: bool) -> Hold[wire.Connection]:
-        hold = lease.add(await self._connect(lease.holder, lease.ttl), waiting=waiting)
+    async def _another(self, lease: Lease[wire.Connection]) -> Hold[wire.Connection]:
+        hold = lease.add(await self._connect(lease.holder, lease.ttl))
         self._watch(lease, hold)
         return hold
 
