@@ -64,6 +64,9 @@ class Lease(Generic[Connection]):
         self.over: str | None = None
         self._state = StateLock()
 
+    def is_over(self) -> bool:
+        return self.over is not None
+
     def begin(self, request: Request, now: float) -> Entry[Connection] | None:
         """The request on a connection that holds nothing and that nobody uses: from now on it may be waited on."""
         with self._state:
