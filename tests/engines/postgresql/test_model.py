@@ -8,7 +8,7 @@ from fencepost.engines.postgresql._sync.engine import Engine
 from fencepost.testing.machine import async_engine_machine, engine_machine
 from fencepost.testing.postgresql import USER, query, shared_server
 
-FEW = settings(max_examples=15, stateful_step_count=30, deadline=None, suppress_health_check=list(HealthCheck))
+FEW = settings(max_examples=10, stateful_step_count=30, deadline=None, suppress_health_check=list(HealthCheck))
 _emptied: set[str] = set()
 
 

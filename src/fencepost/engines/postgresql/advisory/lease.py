@@ -64,13 +64,17 @@ class Lease(Generic[Connection]):
         self.over: str | None = None
         self._state = StateLock()
 
-    def to_wait(self) -> Hold[Connection] | None:
-        """A connection that holds nothing and that nobody uses, now the caller's to wait on."""
+    def is_over(self) -> bool:
+        return self.over is not None
+
+    def begin(self, request: Request, now: float) -> Entry[Connection] | None:
+        """The request on a connection that holds nothing and that nobody uses: from now on it may be waited on."""
         with self._state:
             for hold in self.holds:
                 if not hold.held and not hold.users and not hold.waiting:
                     hold.waiting = True
-                    return hold
+                    entry = self.entries[request.serial] = Entry(request, hold, now, waiting=True)
+                    return entry
         return None
 
     def to_try(self, name: str) -> Hold[Connection] | None:
@@ -90,9 +94,9 @@ class Lease(Generic[Connection]):
                 hold.users += 1
             return found
 
-    def add(self, connection: Connection, *, waiting: bool) -> Hold[Connection]:
-        """One more connection, the caller's to wait on or to try on."""
-        hold: Hold[Connection] = Hold(connection, users=0 if waiting else 1, waiting=waiting)
+    def add(self, connection: Connection) -> Hold[Connection]:
+        """One more connection, in use by the caller."""
+        hold: Hold[Connection] = Hold(connection, users=1)
         with self._state:
             self.holds.append(hold)
         return hold

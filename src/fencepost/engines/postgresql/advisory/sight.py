@@ -24,8 +24,8 @@ class Lock(NamedTuple):
     waited: float
     idle: float
 
-    def standing(self, name: str, own: Claim | None) -> Standing:
-        claim = own or Claim(
+    def standing(self, name: str) -> Standing:
+        claim = Claim(
             self.holder or Holder("", STRANGER),
             0,
             Ask(name, Mode.SHARED if self.shared else Mode.EXCLUSIVE, note=self.note),
@@ -60,9 +60,7 @@ def snapshot_of(
     holders: list[Standing] = []
     waiters: list[Standing] = []
     for lock in locks:
-        standing = lock.standing(name, None)
-        if lock.pid in own:
-            standing = Standing(*own[lock.pid])
+        standing = Standing(*own[lock.pid]) if lock.pid in own else lock.standing(name)
         (holders if lock.granted else waiters).append(standing)
     records = tuple(
         Eviction(name, int(token or 0), (evicted or b"").decode(), (by or b"").decode(), float(ago or 0))

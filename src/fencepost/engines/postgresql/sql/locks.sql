@@ -1,14 +1,14 @@
 -- Two round trips for a lock with its token: the token is drawn once the lock is had, in the same statement.
 
 -- name: take exclusive
-SELECT token, pg_try_advisory_lock_shared(hashtext($1), (token & 2147483647)::integer) FROM (
-    SELECT CASE WHEN pg_advisory_lock(hashtextextended($1, 0)) IS NULL THEN NULL
-           ELSE nextval('{schema}.token') END AS token OFFSET 0) AS taken
+SELECT CASE WHEN pg_advisory_lock(hashtextextended($1, 0)) IS NULL THEN NULL
+       ELSE nextval('{schema}.token'::regclass) END,
+       pg_try_advisory_lock_shared(hashtext($1), (currval('{schema}.token'::regclass) & 2147483647)::integer)
 
 -- name: take shared
-SELECT token, pg_try_advisory_lock_shared(hashtext($1), (token & 2147483647)::integer) FROM (
-    SELECT CASE WHEN pg_advisory_lock_shared(hashtextextended($1, 0)) IS NULL THEN NULL
-           ELSE nextval('{schema}.token') END AS token OFFSET 0) AS taken
+SELECT CASE WHEN pg_advisory_lock_shared(hashtextextended($1, 0)) IS NULL THEN NULL
+       ELSE nextval('{schema}.token'::regclass) END,
+       pg_try_advisory_lock_shared(hashtext($1), (currval('{schema}.token'::regclass) & 2147483647)::integer)
 
 -- name: try exclusive
 SELECT token, CASE WHEN token IS NOT NULL THEN

@@ -11,7 +11,7 @@ Each waiter needs a connection of its own.
 """
 
 from collections.abc import Callable, Collection, Sequence
-from typing import ClassVar
+from typing import ClassVar, TypeAlias
 
 from psycopg import pq
 
@@ -23,20 +23,21 @@ from fencepost.core.traits import Traits
 from fencepost.core.url import Url
 from fencepost.engines.postgresql._sync.store import Store
 from fencepost.engines.postgresql.address import LIBPQ
+from fencepost.engines.postgresql.advisory._sync.desk import Desk
+from fencepost.engines.postgresql.advisory._sync.usher import Usher
 from fencepost.engines.postgresql.advisory.lease import Entry, Hold, Lease
-from fencepost.engines.postgresql.advisory.sight import Lock, locks_of, snapshot_of
-from fencepost.engines.postgresql.query import array, rows, text, value
+from fencepost.engines.postgresql.query import array, value
 from fencepost.engines.postgresql.sql import statements
 from fencepost.engines.postgresql.trouble import ServerError, explain
 from fencepost.engines.postgresql.wire import threads as wire
 from fencepost.errors import EngineError, Refused, Unavailable
 
-AUDIT_LENGTH = 1000
+OurLease: TypeAlias = Lease[wire.Connection]
+OurEntry: TypeAlias = Entry[wire.Connection]
+OurHold: TypeAlias = Hold[wire.Connection]
 EXCLUSIVE, COUNTED = Mode.EXCLUSIVE, Mode.COUNTED
 # In ms. An answer that takes longer than making a connection did is being waited for.
 LEAST_TRIP = 5
-# How long a holder has to hear of its eviction before its connection is ended, with all that is on it.
-LEAST_NOTICE = 1.0
 LOST = "the engine no longer has it"
 NO_LEASE = "no connection of this holder is open"
 
@@ -58,10 +59,11 @@ class AdvisoryEngine:
         url.check_options(*LIBPQ, "schema", "prefix")
         self.on_loss: Callable[[str, str], object] | None = None
         self._store = Store(url, patience)
-        self._prefix = url.options.get("prefix", "")
+        self._usher = Usher(self._store)
+        self._desk = Desk(self._store, url.options.get("prefix", ""), clock, patience)
         self._patience = patience
         self._now = clock.now
-        self._leases: dict[str, Lease[wire.Connection]] = {}
+        self._leases: dict[str, OurLease] = {}
         self._ears: dict[str, wire.Ear] = {}
         sql = self._sql = statements("locks", self._store.schema)
         self._take = (sql["take exclusive"], sql["take shared"])
@@ -71,103 +73,83 @@ class AdvisoryEngine:
     # Leases
 
     def lease_open(self, holder: Holder, ttl: float) -> None:
+        # What is left of a lease that ended can be given back until its connections end, too.
+        for old in [each for each in self._leases.values() if not any(hold.connection.is_open for hold in each.holds)]:
+            self._leases.pop(old.holder.id, None)
         asked_at = self._now()
-        connection = self._connect(holder, ttl)
+        connection = self._usher.connect(holder, ttl)
         lease = Lease(holder, ttl, connection, trip=max(LEAST_TRIP, int((self._now() - asked_at) * 1000)))
         self._leases[holder.id] = lease
         self._watch(lease, lease.main)
         self._listen(lease)
 
-    def _connect(self, holder: Holder, ttl: float) -> wire.Connection:
-        connection = self._store.connect()
-        try:
-            if connection.pooled:
-                raise Refused(
-                    f"a pooler is in the way to postgresql at {self._store.address}, and would share out our locks: "
-                    f"connect past it, or use postgresql://, which keeps leases in a table"
-                )
-            self._call(connection, "sit", holder.id.encode(), text(holder.label), b"%f" % ttl)
-        except BaseException:
-            connection.close()
-            raise
-        return connection
+    def _listen(self, lease: OurLease) -> None:
+        """For evictions."""
+        ear = self._usher.listen(lease.holder, lambda token: self._obey(lease, int(token)))
+        self._ears[lease.holder.id] = ear
 
-    def _call(self, connection: wire.Connection, name: str, *parameters: bytes) -> pq.abc.PGresult:
-        try:
-            return connection.call(self._sql[name], *parameters)
-        except ServerError as error:
-            raise explain(error, connection.address) from error
+    def _hush(self, holder_id: str) -> None:
+        ear = self._ears.pop(holder_id, None)
+        if ear is not None:
+            ear.close()
 
-    def _listen(self, lease: Lease[wire.Connection]) -> None:
-        """For evictions: on a connection that nobody else reads from."""
-        connection = self._store.connect()
-        try:
-            connection.script(f"LISTEN fencepost_{lease.holder.id}")
-        except BaseException:
-            connection.close()
-            raise
-        ear = self._ears[lease.holder.id] = wire.Ear(lambda token: self._obey(lease, int(token)))
-        ear.open(connection)
-
-    def _watch(self, lease: Lease[wire.Connection], hold: Hold[wire.Connection]) -> None:
+    def _watch(self, lease: OurLease, hold: OurHold) -> None:
         hold.connection.on_end(lambda: self._ended(lease, hold))
 
-    def _ended(self, lease: Lease[wire.Connection], hold: Hold[wire.Connection]) -> None:
-        if lease.over is None and lease.matters(hold):
+    def _ended(self, lease: OurLease, hold: OurHold) -> None:
+        if not lease.is_over() and lease.matters(hold):
             self._end(lease, "its connection was closed by the server")
         else:
             lease.drop(hold)
 
-    def _end(self, lease: Lease[wire.Connection], reason: str) -> None:
+    def _end(self, lease: OurLease, reason: str) -> None:
         lease.over = reason
-        self._leases.pop(lease.holder.id, None)
         if self.on_loss is not None:
             self.on_loss(lease.holder.id, reason)
+        self._hush(lease.holder.id)
         for hold in list(lease.holds):
             if hold.waiting:
                 hold.connection.wake()
 
     def lease_renew(self, holder: Holder, ttl: float, claims: Collection[Claim]) -> Renewal:
         lease = self._leases.get(holder.id)
-        if lease is None:
+        if lease is None or lease.is_over():
             return Renewal(alive=False)
         for hold in lease.to_keep():
             try:
                 self._keep(hold)
             finally:
                 lease.done(hold)
-        if not self._ears[holder.id].is_open:
-            self._listen(lease)
-        if lease.over is not None:
+        if lease.is_over():
             return Renewal(alive=False)
+        if holder.id not in self._ears or not self._ears[holder.id].is_open:
+            self._listen(lease)
         held = {(entry.request.serial, entry.token) for entry in list(lease.entries.values())}
         gone = [claim for claim in claims if (claim.serial, claim.token) not in held]
         return Renewal(True, tuple((each.serial, each.name, lease.evicted.pop(each.token or 0, LOST)) for each in gone))
 
-    def _keep(self, hold: Hold[wire.Connection]) -> None:
+    def _keep(self, hold: OurHold) -> None:
         if hold.written_down:
-            self._call(hold.connection, "stay")
+            self._usher.call(hold.connection, "stay")
             return
         hold.written_down = True
         held = list(hold.held.values())
-        names, notes = [self._prefix + each.ask.name for each in held], [each.ask.note for each in held]
+        names, notes = [self._desk.key(each.ask.name).decode() for each in held], [each.ask.note for each in held]
         try:
-            self._call(hold.connection, "keep", array(names), array(notes))
+            self._usher.call(hold.connection, "keep", array(names), array(notes))
         except BaseException:
             hold.written_down = False
             raise
 
     def lease_close(self, holder: Holder) -> None:
         lease = self._leases.pop(holder.id, None)
-        ear = self._ears.pop(holder.id, None)
-        if ear is not None:
-            ear.close()
+        self._hush(holder.id)
         if lease is None:
             return
         lease.over = "the lease was closed"
         for entry in list(lease.entries.values()):
             if entry.waiting:
-                self._cancel(entry)
+                self._desk.cancel(entry.hold.connection.pid)
         for hold in list(lease.holds):
             if hold.waiting:
                 # Whoever waits on it has it to itself, and closes it.
@@ -175,7 +157,7 @@ class AdvisoryEngine:
                 continue
             try:
                 # Closing it would do the same, a moment later.
-                self._call(hold.connection, "release all")
+                self._usher.call(hold.connection, "release all")
             except EngineError:
                 pass
             hold.connection.close()
@@ -185,7 +167,7 @@ class AdvisoryEngine:
     def claim(self, request: Request, *, wait: bool) -> Granted | Queued | Busy | Gone:
         holder, serial, asks = request
         lease = self._leases.get(holder.id)
-        if lease is None:
+        if lease is None or lease.is_over():
             return Gone(NO_LEASE)
         ask = asks[0]
         if len(asks) > 1 or ask.mode is COUNTED:
@@ -193,33 +175,43 @@ class AdvisoryEngine:
         entry = lease.entries.get(serial)
         if entry is not None:
             return self._ask_again(lease, entry, wait=wait)
-        hold = lease.to_wait() if wait else None
-        if hold is None:
+        entry = lease.begin(request, self._now()) if wait else None
+        if entry is None:
             answer = self._attempt(lease, request)
             if not wait or not isinstance(answer, Busy):
                 return answer
-            hold = lease.to_wait() or self._another(lease, waiting=True)
-        entry = lease.entries[serial] = Entry(request, hold, self._now(), waiting=True)
+            entry = lease.begin(request, self._now()) or self._begin_on_another(lease, request)
+        query = self._take[ask.mode is not EXCLUSIVE]
         try:
-            query = self._take[ask.mode is not EXCLUSIVE]
-            result = hold.connection.ask(query, (self._key(ask.name),), lease.trip)
+            result = entry.hold.connection.ask(query, (self._desk.key(ask.name),), lease.trip)
         except (ServerError, Unavailable) as error:
             return self._failed(lease, entry, error)
         return self._taken(lease, entry, result)
 
-    def _attempt(self, lease: Lease[wire.Connection], request: Request) -> Granted | Busy | Gone:
+    def _begin_on_another(self, lease: OurLease, request: Request) -> OurEntry:
+        while True:
+            lease.done(self._another(lease))
+            # Another may have been faster to take the new one.
+            if (entry := lease.begin(request, self._now())) is not None:
+                return entry
+
+    def _attempt(self, lease: OurLease, request: Request) -> Granted | Busy | Gone:
         """Try once, without standing in the queue."""
         ask = request.asks[0]
         if excluded := lease.excluded(ask):
             return Busy(excluded)
-        hold = lease.to_try(ask.name) or self._another(lease, waiting=False)
+        hold = lease.to_try(ask.name) or self._another(lease)
         entry = lease.entries[request.serial] = Entry(request, hold, self._now(), waiting=False)
         try:
-            token = value(hold.connection.call(self._try[ask.mode is not EXCLUSIVE], self._key(ask.name)))
+            token = value(hold.connection.call(self._try[ask.mode is not EXCLUSIVE], self._desk.key(ask.name)))
         except ServerError as error:
             self._unlock(entry)
             self._forget(lease, entry)
             raise explain(error, self._store.address) from error
+        except Unavailable:
+            if not hold.connection.is_open:
+                self._give_up(lease, entry)
+            raise
         finally:
             lease.done(hold)
         if token is not None:
@@ -228,9 +220,7 @@ class AdvisoryEngine:
         self._forget(lease, entry)
         return Busy(tuple(each.claim for each in (self.look(ask.name)).holders))
 
-    def _ask_again(
-        self, lease: Lease[wire.Connection], entry: Entry[wire.Connection], *, wait: bool
-    ) -> Granted | Queued | Busy | Gone:
+    def _ask_again(self, lease: OurLease, entry: OurEntry, *, wait: bool) -> Granted | Queued | Busy | Gone:
         if entry.token is not None:
             return Granted((entry.token,))
         if not entry.waiting or not wait:
@@ -239,9 +229,7 @@ class AdvisoryEngine:
             return self.claim(entry.request, wait=wait)
         return self._finish(lease, entry, self._now() + lease.trip / 1000)
 
-    def _finish(
-        self, lease: Lease[wire.Connection], entry: Entry[wire.Connection], until: float
-    ) -> Granted | Queued | Gone:
+    def _finish(self, lease: OurLease, entry: OurEntry, until: float) -> Granted | Queued | Gone:
         """The lock that is waited for, or `Queued` if it has not come at `until`."""
         try:
             result = entry.hold.connection.finish(until)
@@ -249,32 +237,28 @@ class AdvisoryEngine:
             return self._failed(lease, entry, error)
         return self._taken(lease, entry, result)
 
-    def _taken(
-        self, lease: Lease[wire.Connection], entry: Entry[wire.Connection], result: pq.abc.PGresult | None
-    ) -> Granted | Queued:
+    def _taken(self, lease: OurLease, entry: OurEntry, result: pq.abc.PGresult | None) -> Granted | Queued:
         if result is None:
             return Queued(entry.request, (), entry)
-        token = int(value(result) or 0)
+        token = int(result.get_value(0, 0) or 0)
         lease.granted(entry, token)
         return Granted((token,))
 
-    def _failed(
-        self, lease: Lease[wire.Connection], entry: Entry[wire.Connection], error: ServerError | Unavailable
-    ) -> Gone:
+    def _failed(self, lease: OurLease, entry: OurEntry, error: ServerError | Unavailable) -> Gone:
         try:
             if isinstance(error, Unavailable):
                 raise error
             # A session's lock outlives the statement that took it, also one that failed or was cancelled afterwards.
-            self._call(entry.hold.connection, "release all")
+            self._usher.call(entry.hold.connection, "release all")
             self._forget(lease, entry)
         except EngineError:
             self._give_up(lease, entry)
-        if lease.over is not None:
-            return Gone(lease.over)
+        if lease.is_over():
+            return Gone(lease.over or NO_LEASE)
         raise explain(error, self._store.address) if isinstance(error, ServerError) else error from error
 
     def wait(self, queued: Queued, timeout: float) -> Granted | Queued | Gone:
-        entry: Entry[wire.Connection] = queued.place
+        entry: OurEntry = queued.place
         lease = self._leases.get(queued.request.holder.id)
         if lease is None or entry.request.serial not in lease.entries:
             return Gone(NO_LEASE)
@@ -288,7 +272,7 @@ class AdvisoryEngine:
         if lease is None or entry is None:
             return
         if entry.waiting:
-            self._cancel(entry)
+            self._desk.cancel(entry.hold.connection.pid)
             try:
                 answer = self._finish(lease, entry, self._now() + self._patience)
             except EngineError:
@@ -304,13 +288,6 @@ class AdvisoryEngine:
             lease.done(entry.hold)
         self._forget(lease, entry)
 
-    def _cancel(self, entry: Entry[wire.Connection]) -> None:
-        try:
-            self._store.call(self._sql["cancel"], b"%d" % entry.hold.connection.pid)
-        except EngineError:
-            # Without that the connection is closed, and the server notices by itself.
-            pass
-
     def release(self, claim: Claim) -> bool:
         lease = self._leases.get(claim.holder.id)
         entry = None if lease is None else lease.entries.get(claim.serial)
@@ -320,13 +297,18 @@ class AdvisoryEngine:
         self._forget(lease, entry)
         return held
 
-    def _unlock(self, entry: Entry[wire.Connection]) -> bool:
+    def _unlock(self, entry: OurEntry) -> bool:
         ask = entry.ask
         query = self._give_back[ask.mode is not EXCLUSIVE]
         try:
-            result = entry.hold.connection.call(query, self._key(ask.name), b"%d" % (entry.token or 0))
+            result = entry.hold.connection.call(query, self._desk.key(ask.name), b"%d" % (entry.token or 0))
         except ServerError as error:
             raise explain(error, self._store.address) from error
+        except Unavailable:
+            if entry.hold.connection.is_open:
+                raise
+            # Gone with its connection.
+            return False
         return result.get_value(0, 0) == b"t"
 
     def share(self, claim: Claim) -> bool:
@@ -337,7 +319,7 @@ class AdvisoryEngine:
         if entry.ask.mode is Mode.SHARED:
             return True
         # Nobody comes in between: a connection that has a lock gets it in another mode without standing in the queue.
-        held = value(self._call(entry.hold.connection, "share", self._key(entry.ask.name))) == b"t"
+        held = value(self._usher.call(entry.hold.connection, "share", self._desk.key(entry.ask.name))) == b"t"
         if held:
             entry.ask = entry.ask._replace(mode=Mode.SHARED)
         return held
@@ -345,52 +327,37 @@ class AdvisoryEngine:
     # What operators see and do
 
     def look(self, name: str) -> Snapshot:
-        found = self._locks(name)
-        evictions = rows(self._store.call(self._sql["evictions"], self._key(name)))
-        own: dict[int, tuple[Claim, float, float]] = {}
-        for lease in list(self._leases.values()):
-            for entry in list(lease.entries.values()):
-                if entry.ask.name == name:
-                    own[entry.hold.connection.pid] = (entry.claim, self._now() - entry.since, lease.ttl)
-        return snapshot_of(name, found, evictions, own)
+        own = {
+            entry.hold.connection.pid: (entry.claim, self._now() - entry.since, lease.ttl)
+            for lease in list(self._leases.values())
+            for entry in list(lease.entries.values())
+            if entry.ask.name == name
+        }
+        return self._desk.look(name, own)
 
     def names(self, prefix: str) -> Sequence[str]:
-        found = rows(self._store.call(self._sql["names"], self._key(prefix)))
-        names = {(name or b"").decode()[len(self._prefix) :] for (name,) in found}
+        names = self._desk.names(prefix)
         for lease in list(self._leases.values()):
             names.update(entry.ask.name for entry in list(lease.entries.values()))
         return sorted(name for name in names if name.startswith(prefix))
 
     def evict(self, name: str, by: str) -> tuple[Claim, ...]:
-        taken = [lock for lock in self._locks(name) if lock.granted]
-        for lock in taken:
-            holder = lock.holder or Holder("", "another client")
-            parameters = (self._key(name), b"%d" % lock.token, holder.id.encode(), text(holder.label), text(by))
-            self._store.call(self._sql["expel"], *parameters, b"%d" % AUDIT_LENGTH)
-        until = self._now() + max(self._patience, LEAST_NOTICE)
-        for lock in taken:
-            whom = (self._key(name), b"%d" % lock.pid)
-            # A stranger does not hear us, and is ended at once.
-            while lock.holder is not None and self._now() < until:
-                if self._store.value(self._sql["see off"], *whom, b"%f" % (self._patience / 3)) == b"t":
-                    break
-            else:
-                self._store.call(self._sql["throw out"], *whom)
-        return tuple(lock.standing(name, None).claim for lock in taken)
+        return self._desk.evict(name, by)
 
-    def _locks(self, name: str) -> list[Lock]:
-        return locks_of(rows(self._store.call(self._sql["locks"], self._key(name))))
-
-    def _obey(self, lease: Lease[wire.Connection], token: int) -> None:
+    def _obey(self, lease: OurLease, token: int) -> None:
         """Somebody took a name from us by hand: let it go at once; the next renewal tells the session."""
 
         def let_go() -> None:
-            for entry in list(lease.entries.values()):
-                if entry.token == token:
-                    by = value(self._store.call(self._sql["evicted"], b"%d" % token)) or b""
-                    lease.evicted[token] = f"evicted by {by.decode()}"
-                    self._unlock(entry)
-                    self._forget(lease, entry)
+            entry = next((each for each in list(lease.entries.values()) if each.token == token), None)
+            if entry is None:
+                return
+            try:
+                lease.evicted[token] = f"evicted by {self._desk.who_evicted(token)}"
+                self._unlock(entry)
+                self._forget(lease, entry)
+            except EngineError:
+                # Then whoever evicts ends the connection.
+                pass
 
         runtime.spawn(let_go, name="fencepost-eviction")
 
@@ -409,25 +376,22 @@ class AdvisoryEngine:
 
     # Inside
 
-    def _key(self, name: str) -> bytes:
-        return (self._prefix + name).encode()
-
-    def _another(self, lease: Lease[wire.Connection], *, waiting: bool) -> Hold[wire.Connection]:
-        hold = lease.add(self._connect(lease.holder, lease.ttl), waiting=waiting)
+    def _another(self, lease: OurLease) -> OurHold:
+        hold = lease.add(self._usher.connect(lease.holder, lease.ttl))
         self._watch(lease, hold)
         return hold
 
-    def _forget(self, lease: Lease[wire.Connection], entry: Entry[wire.Connection]) -> None:
+    def _forget(self, lease: OurLease, entry: OurEntry) -> None:
         spare = lease.forget(entry)
         if spare is not None:
             spare.close()
 
-    def _give_up(self, lease: Lease[wire.Connection], entry: Entry[wire.Connection]) -> None:
+    def _give_up(self, lease: OurLease, entry: OurEntry) -> None:
         """Nobody knows what is on that connection: without it there is nothing."""
         lease.forget(entry)
         self._drop(lease, entry.hold)
 
-    def _drop(self, lease: Lease[wire.Connection], hold: Hold[wire.Connection]) -> None:
+    def _drop(self, lease: OurLease, hold: OurHold) -> None:
         hold.connection.close()
         lease.drop(hold)
         self._ended(lease, hold)

@@ -3,8 +3,7 @@
 import asyncio
 import os
 import select
-from collections import deque
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from weakref import WeakSet
 
 from psycopg import OperationalError, pq
@@ -14,11 +13,8 @@ from fencepost._runtime.clock import LONGEST_NAP, boottime
 from fencepost.engines.postgresql.address import Address
 from fencepost.engines.postgresql.dial import dial
 from fencepost.engines.postgresql.query import Parameter, Query, check
-from fencepost.engines.postgresql.trouble import ServerError, explain, late, lost
-from fencepost.engines.postgresql.waiter import Waiter
-from fencepost.errors import Unavailable
+from fencepost.engines.postgresql.trouble import ServerError, late, lost
 
-MOST_OPEN = 8
 LEAST_DIAL = 1.0
 # The schema is made once, and whoever comes while it is being made waits for that.
 SCRIPT_PATIENCE = 5.0
@@ -233,115 +229,3 @@ async def connect(address: Address, patience: float) -> Connection:
         raise late(address, patience) from None
     finally:
         steps.close()
-
-
-class Pool:
-    """Connections for one statement each, up to a few. `greet` makes a new one ready for use."""
-
-    def __init__(self, address: Address, patience: float, greet: Callable[[Connection], Awaitable[None]]) -> None:
-        self.address = address
-        self._patience = patience
-        self._greet = greet
-        self._free: deque[Connection] = deque()
-        self._room = asyncio.Semaphore(MOST_OPEN)
-        self._closed = False
-
-    async def call(self, query: Query, *parameters: Parameter) -> Result:
-        async with self._room:
-            connection = await self._take()
-            try:
-                result = await connection.call(query, *parameters)
-            except asyncio.CancelledError:
-                # The answer that is owed is waited for by whoever takes it next, if nobody has come when it is there.
-                self._give_back(connection, last=True)
-                raise
-            except ServerError as error:
-                self._give_back(connection)
-                raise explain(error, self.address) from error
-            except BaseException:
-                self._drop(connection)
-                raise
-            self._give_back(connection)
-            return result
-
-    async def _take(self) -> Connection:
-        while self._free:
-            connection = self._free.pop()
-            if connection.is_open:
-                return connection
-            connection.close()
-        if self._closed:
-            raise Unavailable(f"the connection to postgresql at {self.address} was closed here")
-        connection = await connect(self.address, self._patience)
-        try:
-            await self._greet(connection)
-        except BaseException:
-            connection.close()
-            raise
-        return connection
-
-    def _give_back(self, connection: Connection, *, last: bool = False) -> None:
-        if self._closed or not connection.is_open:
-            connection.close()
-        elif last:
-            self._free.appendleft(connection)
-        else:
-            self._free.append(connection)
-
-    def _drop(self, connection: Connection) -> None:
-        connection.close()
-        # Those that are idle are of the same age or older: whatever ended this one has ended them.
-        while self._free:
-            self._free.pop().close()
-
-    def close(self) -> None:
-        self._closed = True
-        while self._free:
-            self._free.pop().close()
-
-
-class Ear:
-    """One listening connection for all who wait; what it hears is delivered as it comes."""
-
-    def __init__(self, deliver: Callable[[bytes], None]) -> None:
-        self.is_open = False
-        self._deliver = deliver
-        self._connection: Connection | None = None
-        self._present: list[Waiter] = []
-
-    @property
-    def is_deaf(self) -> bool:
-        return self._connection is None
-
-    def open(self, connection: Connection | None) -> None:
-        """Hear what that connection, which listens already, is told from now on. Without one, hear nothing."""
-        self._connection = connection
-        self.is_open = True
-        if connection is None:
-            return
-        connection.on_notice = self._deliver
-        connection.on_end(self._ended)
-
-    async def wait(self, waiter: Waiter, until: float) -> None:
-        """Return when the waiter has news, or at `until`. `Unavailable` if nothing can be heard any more."""
-        bell = waiter.bell = runtime.Event()
-        self._present.append(waiter)
-        try:
-            while not waiter.stirred and (left := until - boottime()) > 0:
-                if not self.is_open:
-                    raise Unavailable("the connection on which postgresql tells of grants was lost")
-                await bell.wait(min(left, LONGEST_NAP))
-                bell.clear()
-        finally:
-            self._present.remove(waiter)
-
-    def close(self) -> None:
-        self.is_open = False
-        connection, self._connection = self._connection, None
-        if connection is not None:
-            connection.close()
-
-    def _ended(self) -> None:
-        self.close()
-        for waiter in list(self._present):
-            waiter.ring()

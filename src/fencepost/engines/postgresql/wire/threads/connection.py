@@ -15,14 +15,10 @@ from fencepost._runtime.clock import LONGEST_NAP, boottime
 from fencepost.engines.postgresql.address import Address
 from fencepost.engines.postgresql.dial import dial
 from fencepost.engines.postgresql.query import Parameter, Query, check
-from fencepost.engines.postgresql.trouble import ServerError, explain, late, lost
-from fencepost.engines.postgresql.waiter import Waiter
+from fencepost.engines.postgresql.trouble import ServerError, late, lost
 from fencepost.engines.postgresql.wire.watch import watch
-from fencepost.errors import Unavailable
 
 TUPLES_OK = int(pq.ExecStatus.TUPLES_OK)
-MOST_IDLE = 16
-TRUSTED = 1.0
 LEAST_DIAL = 1.0
 # The schema is made once, and whoever comes while it is being made waits for that. In ms.
 SCRIPT_PATIENCE = 5000
@@ -140,15 +136,19 @@ class Connection:
             self._owing = True
             self._conn.send_prepare(query.name, query.text)
             try:
-                self._pay()
+                self._pay(own=True)
             except ServerError:
                 self._prepared.discard(query.name)
                 raise
 
-    def _pay(self) -> None:
-        """Read what somebody did not stay for."""
-        if self._read(self._patience) is None:
-            raise late(self.address, self._patience / 1000)
+    def _pay(self, *, own: bool = False) -> None:
+        """Read what is owed. An error in it is for whoever asked, who may not have stayed."""
+        try:
+            if self._read(self._patience) is None:
+                raise late(self.address, self._patience / 1000)
+        except ServerError:
+            if own:
+                raise
 
     def _read(self, milliseconds: int, result: pq.abc.PGresult | None = None) -> pq.abc.PGresult | None:
         """The last result of what was sent, or the first error among them; None if it is not all there in time."""
@@ -240,122 +240,3 @@ def connect(address: Address, patience: float) -> Connection:
         return Connection(done.value, address, wanted)
     finally:
         steps.close()
-
-
-class Pool:
-    """Connections for one statement each, as many as callers at a time. `greet` makes a new one ready for use."""
-
-    def __init__(self, address: Address, patience: float, greet: Callable[[Connection], None]) -> None:
-        self.address = address
-        self._patience = patience
-        self._greet = greet
-        self._free: list[Connection] = []
-        self._closed = False
-
-    def call(self, query: Query, *parameters: Parameter) -> pq.abc.PGresult:
-        connection = self._take()
-        try:
-            result = connection.call(query, *parameters)
-        except ServerError as error:
-            self._give_back(connection)
-            raise explain(error, self.address) from error
-        except BaseException:
-            # Its backend may still be at it: whatever that does is settled by the request's id.
-            self._drop(connection)
-            raise
-        self._give_back(connection)
-        return result
-
-    def _give_back(self, connection: Connection) -> None:
-        if self._closed or len(self._free) >= MOST_IDLE or not connection.is_open:
-            connection.close()
-        else:
-            connection.used_at = monotonic()
-            self._free.append(connection)
-
-    def _take(self) -> Connection:
-        while True:
-            try:
-                connection = self._free.pop()
-            except IndexError:
-                break
-            # One that was idle for long may have been closed meanwhile. To look each time would cost a system call.
-            if monotonic() - connection.used_at < TRUSTED or not connection.is_over():
-                return connection
-            self._drop(connection)
-        if self._closed:
-            raise Unavailable(f"the connection to postgresql at {self.address} was closed here")
-        connection = connect(self.address, self._patience)
-        try:
-            self._greet(connection)
-        except BaseException:
-            connection.close()
-            raise
-        return connection
-
-    def _drop(self, connection: Connection) -> None:
-        connection.close()
-        # Those that are idle are of the same age or older: whatever ended this one has ended them.
-        while self._free:
-            try:
-                self._free.pop().close()
-            except IndexError:
-                break
-
-    def close(self) -> None:
-        self._closed = True
-        while self._free:
-            self._free.pop().close()
-
-
-class Ear:
-    """One listening connection for all who wait; what it hears is delivered as it comes."""
-
-    def __init__(self, deliver: Callable[[bytes], None]) -> None:
-        self.is_open = False
-        self._deliver = deliver
-        self._connection: Connection | None = None
-        self._present: list[Waiter] = []
-
-    @property
-    def is_deaf(self) -> bool:
-        return self._connection is None
-
-    def open(self, connection: Connection | None) -> None:
-        """Hear what that connection, which listens already, is told from now on. Without one, hear nothing."""
-        self._connection = connection
-        self.is_open = True
-        if connection is None:
-            return
-        watch.add(connection.fileno, select.POLLIN, self._hear)
-
-    def wait(self, waiter: Waiter, until: float) -> None:
-        """Return when the waiter has news, or at `until`. `Unavailable` if nothing can be heard any more."""
-        bell = waiter.bell = runtime.Event()
-        self._present.append(waiter)
-        try:
-            while not waiter.stirred and (left := until - boottime()) > 0:
-                if not self.is_open:
-                    raise Unavailable("the connection on which postgresql tells of grants was lost")
-                bell.wait(min(left, LONGEST_NAP))
-                bell.clear()
-        finally:
-            self._present.remove(waiter)
-
-    def close(self) -> None:
-        self.is_open = False
-        connection, self._connection = self._connection, None
-        if connection is not None:
-            connection.close()
-
-    def _hear(self) -> None:
-        connection = self._connection
-        if connection is None:
-            return
-        try:
-            for notice in connection.notices():
-                self._deliver(notice)
-        except Unavailable:
-            self.close()
-            for waiter in list(self._present):
-                waiter.ring()

@@ -1,0 +1,64 @@
+"""Hearing what the server tells of its own accord."""
+
+import select
+from collections.abc import Callable
+
+from fencepost._runtime import threads as runtime
+from fencepost._runtime.clock import LONGEST_NAP, boottime
+from fencepost.engines.postgresql.waiter import Waiter
+from fencepost.engines.postgresql.wire.threads.connection import Connection
+from fencepost.engines.postgresql.wire.watch import watch
+from fencepost.errors import Unavailable
+
+
+class Ear:
+    """One listening connection for all who wait; what it hears is delivered as it comes."""
+
+    def __init__(self, deliver: Callable[[bytes], None]) -> None:
+        self.is_open = False
+        self._deliver = deliver
+        self._connection: Connection | None = None
+        self._present: list[Waiter] = []
+
+    @property
+    def is_deaf(self) -> bool:
+        return self._connection is None
+
+    def open(self, connection: Connection | None) -> None:
+        """Hear what that connection, which listens already, is told from now on. Without one, hear nothing."""
+        self._connection = connection
+        self.is_open = True
+        if connection is None:
+            return
+        watch.add(connection.fileno, select.POLLIN, self._hear)
+
+    def wait(self, waiter: Waiter, until: float) -> None:
+        """Return when the waiter has news, or at `until`. `Unavailable` if nothing can be heard any more."""
+        bell = waiter.bell = runtime.Event()
+        self._present.append(waiter)
+        try:
+            while not waiter.stirred and (left := until - boottime()) > 0:
+                if not self.is_open:
+                    raise Unavailable("the connection on which postgresql tells of grants was lost")
+                bell.wait(min(left, LONGEST_NAP))
+                bell.clear()
+        finally:
+            self._present.remove(waiter)
+
+    def close(self) -> None:
+        self.is_open = False
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            connection.close()
+
+    def _hear(self) -> None:
+        connection = self._connection
+        if connection is None:
+            return
+        try:
+            for notice in connection.notices():
+                self._deliver(notice)
+        except Unavailable:
+            self.close()
+            for waiter in list(self._present):
+                waiter.ring()

@@ -1,0 +1,117 @@
+"""Connections: no answer ever reaches another than who asked."""
+
+import asyncio
+
+import pytest
+
+from fencepost._runtime.clock import boottime
+from fencepost.core.url import parse_url
+from fencepost.engines.postgresql.address import Address, locate
+from fencepost.engines.postgresql.query import Query, array, value
+from fencepost.engines.postgresql.trouble import ServerError
+from fencepost.engines.postgresql.wire import aio, threads
+from fencepost.errors import Refused, Unavailable
+from fencepost.testing.port import free_port
+from fencepost.testing.postgresql import query
+from fencepost.testing.proxy import Proxy
+
+from .conftest import at
+
+LATE = Query("late", "SELECT $1::text, pg_sleep(0.3)")
+WRONG = Query("wrong", "SELECT pg_sleep(0.2), 1 / ($1::int - 1)")
+ECHO = Query("echo", "SELECT $1::text")
+
+
+def address(port: int) -> Address:
+    return locate(parse_url(at(port)))
+
+
+@pytest.mark.parametrize("pooled", [False, True])
+def test_an_answer_that_comes_too_late_is_nobodys(port: int, pooled: bool) -> None:
+    connection = threads.connect(address(port), 5.0)
+    connection.pooled = pooled
+    assert connection.ask(LATE, (b"one",), 1) is None
+    assert value(connection.call(ECHO, b"two")) == b"two"
+    assert connection.ask(WRONG, (b"1",), 1) is None
+    assert value(connection.call(ECHO, b"three")) == b"three"
+    assert connection.ask(LATE, (b"four",), 1) is None
+    result = connection.finish(boottime() + 20)
+    assert result is not None
+    assert value(result) == b"four"
+    with pytest.raises(ServerError, match="division by zero"):
+        connection.call(WRONG, b"1")
+    connection.close()
+
+
+@pytest.mark.parametrize("pooled", [False, True])
+async def test_an_asynchronous_answer_that_comes_too_late_is_nobodys(port: int, pooled: bool) -> None:
+    connection = await aio.connect(address(port), 5.0)
+    connection.pooled = pooled
+    assert await connection.ask(LATE, (b"one",), 1) is None
+    assert value(await connection.call(ECHO, b"two")) == b"two"
+    assert await connection.ask(WRONG, (b"1",), 1) is None
+    assert value(await connection.call(ECHO, b"three")) == b"three"
+    for each in (LATE, ECHO, WRONG):
+        call = asyncio.ensure_future(connection.call(each, b"1"))
+        await asyncio.sleep(0.01)
+        call.cancel()
+        await asyncio.gather(call, return_exceptions=True)
+        assert value(await connection.call(ECHO, b"four")) == b"four"
+    with pytest.raises(ServerError, match="division by zero"):
+        await connection.call(WRONG, b"1")
+    connection.close()
+
+
+def test_a_server_that_does_not_answer_is_unavailable_in_time(port: int) -> None:
+    with Proxy(port) as proxy:
+        connection = threads.connect(address(proxy.port), 0.3)
+        assert value(connection.call(ECHO, b"one")) == b"one"
+        proxy.hold()
+        with pytest.raises(Unavailable, match=r"did not answer within 0\.3 s"):
+            connection.call(ECHO, b"two")
+        proxy.heal()
+        assert value(connection.call(ECHO, b"three")) == b"three"
+        connection.close()
+
+
+def test_the_end_of_a_connection_is_told_though_nobody_reads(port: int) -> None:
+    from threading import Event
+
+    connection = threads.connect(address(port), 5.0)
+    ended = Event()
+    connection.on_end(ended.set)
+    query(port, "SELECT pg_terminate_backend(%s)", connection.pid)
+    assert ended.wait(5)
+    with pytest.raises((ServerError, Unavailable)):
+        connection.call(ECHO, b"one")
+    assert not connection.is_open
+    connection.close()
+
+
+async def test_the_end_of_an_asynchronous_connection_is_told_though_nobody_waits(port: int) -> None:
+    connection = await aio.connect(address(port), 5.0)
+    ended = asyncio.Event()
+    connection.on_end(ended.set)
+    query(port, "SELECT pg_terminate_backend(%s)", connection.pid)
+    await asyncio.wait_for(ended.wait(), 5)
+    with pytest.raises(Unavailable):
+        await connection.call(ECHO, b"one")
+
+
+async def test_nobody_there_is_unavailable_and_not_being_let_in_is_refused(port: int) -> None:
+    nowhere = address(free_port())
+    with pytest.raises(Unavailable, match="refused"):
+        threads.connect(nowhere, 1.0)
+    with pytest.raises(Unavailable, match="refused"):
+        await aio.connect(nowhere, 1.0)
+    stranger = locate(parse_url(at(port, user="stranger")))
+    with pytest.raises(Refused, match='role "stranger" does not exist'):
+        threads.connect(stranger, 1.0)
+    with pytest.raises(Refused, match='role "stranger" does not exist'):
+        await aio.connect(stranger, 1.0)
+
+
+def test_an_array_holds_any_text(port: int) -> None:
+    words = ["plain", 'with "quotes"', "back\\slash", "{braces}", "comma,", "", "NULL", "🔒"]
+    found = query(port, f"SELECT unnest('{array(words).decode()}'::text[])")
+    assert [word for (word,) in found] == words
