@@ -211,13 +211,17 @@ def test_all_nodes_restarted_while_nobody_looked_are_found_again(start_nodes: St
 
 
 def test_a_release_reaches_also_the_nodes_that_answer_late_that_they_do_not_know_its_script(
-    nodes: list[ServerProcess], url: str
+    nodes: list[ServerProcess],
 ) -> None:
-    with fencepost.connect(url, ttl=30) as session:
+    with fencepost.connect(url_of(nodes, PATIENT), ttl=30) as session:
         grant = session.lock("a").acquire()
         until(lambda: all(command(port_of(node), "EXISTS", "a") for node in nodes))
         for node in nodes:
             command(port_of(node), "SCRIPT", "FLUSH")
+        for node in nodes[:2]:
+            node.pause()
         grant.release()
+        for node in nodes[:2]:
+            node.resume()
         session.look("b")
         until(lambda: not any(command(port_of(node), "EXISTS", "a") for node in nodes), 5)
