@@ -223,12 +223,10 @@ class RedlockEngine:
             return
         other = b"%b:%d:" % (rival[0].encode(), rival[1])
         keys = [entry.place.lock, SINGLE.index]
-        ballot = self._ballot(any_reply)
-        sent_at = self._now()
+        given = entry.give_votes(self._now())
+        ballot = self._ballot(any_reply, len(given), given)
         self._fleet.ask(YIELD, [YIELD.pack(keys, lease.member(entry), other)] * self._size, ballot)
-        for node, reply in enumerate(ballot.replies):
-            if reply == 1:
-                entry.lose_vote(node, sent_at)
+        entry.trust(node for node in given if ballot.replies[node] is not None)
 
     def withdraw(self, request: Request) -> None:
         lease = self._leases.get(request.holder.id)
