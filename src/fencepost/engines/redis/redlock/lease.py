@@ -75,6 +75,10 @@ class Entry:
         """They have answered. Those that have not may give our vote to another at any time."""
         self._distrusted.difference_update(nodes)
 
+    def holds(self, token: int, majority: int) -> bool:
+        """Whether a majority has voted for us with that token."""
+        return sum(vote.token == token for vote in list(self.votes.values())) >= majority
+
     def lose_vote(self, node: int, sent_at: float) -> None:
         """The node says, asked at `sent_at`, that its vote is not ours. It may have given it since."""
         vote = self.votes.get(node)
@@ -88,6 +92,8 @@ class Lease:
         self.id = holder.id.encode()
         self.ttl = max(1, int(ttl * 1000))
         self.entries: dict[int, Entry] = {}
+        # What was given up, until a majority has confirmed that: asked again, it must be known as it was.
+        self.leaving: dict[int, Entry] = {}
         # The nodes that know of this lease.
         self.nodes: set[int] = set()
         # When the last renewal was sent that a majority answered, and for each node the last that it answered.
@@ -107,6 +113,13 @@ class Lease:
         entry = Entry(request, place, b"fp:%b:%d:" % (self.id, request.serial), now)
         self.entries[request.serial] = entry
         return entry
+
+    def give_up(self, serial: int) -> Entry | None:
+        """From now on it is renewed no more."""
+        entry = self.entries.pop(serial, None)
+        if entry is not None:
+            self.leaving[serial] = entry
+        return self.leaving.get(serial)
 
     def claim(self, entry: Entry, size: int, *, wait: bool) -> tuple[Script, list[bytes]]:
         """For each node the call that claims its vote, and opens the lease where it may be unknown."""

@@ -139,6 +139,9 @@ class RedlockEngine:
         sent_at = self._now()
         self._fleet.ask(script, commands, ballot)
         unknown = note_votes(lease, entry, ballot.replies, sent_at, self._now())
+        if entry.token is not None and not entry.holds(entry.token, self._majority):
+            # Asked again after it was granted, and taken away meanwhile: whatever comes now is another grant.
+            entry.token = None
         if len(votes := lease.proven(entry)) >= self._majority:
             return self._win(entry, votes)
         if unknown >= self._majority:
@@ -167,6 +170,9 @@ class RedlockEngine:
                 raise Unavailable(
                     f"{len(behind) + ballot.ayes} nodes accepted the token, and {self._majority} are needed"
                 )
+            for node, reply in enumerate(ballot.replies):
+                if reply == 1 and node in entry.votes:
+                    entry.votes[node] = entry.votes[node]._replace(token=token)
         entry.token = token
         entry.waiter = None
         return Granted((token,))
@@ -230,13 +236,14 @@ class RedlockEngine:
 
     def withdraw(self, request: Request) -> None:
         lease = self._leases.get(request.holder.id)
-        entry = None if lease is None else lease.entries.pop(request.serial, None)
+        entry = None if lease is None else lease.give_up(request.serial)
         if lease is None or entry is None:
             lease = Lease(request.holder, 0, "")
             entry = Entry(request, self._place(request.asks[0].name), b"", 0.0)
         ballot = self._ballot(any_reply)
         self._fleet.ask(LEAVE, [self._leaving(lease, entry)] * self._size, ballot)
         ballot.check(self._majority)
+        lease.leaving.pop(request.serial, None)
 
     def _leaving(self, lease: Lease, entry: Entry) -> bytes:
         return leave(SINGLE.index, SINGLE, "", [(entry.place.lock, lease.member(entry))])
@@ -244,7 +251,7 @@ class RedlockEngine:
     def release(self, claim: Claim) -> bool:
         holder, serial, ask, _ = claim
         lease = self._leases.get(holder.id)
-        entry = None if lease is None else lease.entries.pop(serial, None)
+        entry = None if lease is None else lease.give_up(serial)
         place = self._places.get(ask.name) or self._place(ask.name)
         own = b"fp:%b:%d:" % (holder.id.encode(), serial)
         if lease is not None and entry is not None:
@@ -258,6 +265,8 @@ class RedlockEngine:
         )
         self._fleet.ask(RELEASE, [command] * self._size, ballot)
         ballot.check(self._majority)
+        if lease is not None:
+            lease.leaving.pop(serial, None)
         if ballot.ayes >= self._majority:
             return True
         # Nodes that voted for us and do not answer still did, for all we know.
