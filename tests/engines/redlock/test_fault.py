@@ -211,13 +211,54 @@ def test_all_nodes_restarted_while_nobody_looked_are_found_again(start_nodes: St
 
 
 def test_a_release_reaches_also_the_nodes_that_answer_late_that_they_do_not_know_its_script(
-    nodes: list[ServerProcess], url: str
+    nodes: list[ServerProcess],
 ) -> None:
-    with fencepost.connect(url, ttl=30) as session:
+    with fencepost.connect(url_of(nodes, PATIENT), ttl=30) as session:
         grant = session.lock("a").acquire()
         until(lambda: all(command(port_of(node), "EXISTS", "a") for node in nodes))
         for node in nodes:
             command(port_of(node), "SCRIPT", "FLUSH")
+        for node in nodes[:2]:
+            node.pause()
         grant.release()
+        for node in nodes[:2]:
+            node.resume()
         session.look("b")
         until(lambda: not any(command(port_of(node), "EXISTS", "a") for node in nodes), 5)
+
+
+def test_a_waiter_that_gives_up_while_cut_off_leaves_its_places_later(nodes: list[ServerProcess]) -> None:
+    with ExitStack() as stack:
+        proxies = [stack.enter_context(Proxy(port_of(node))) for node in nodes]
+        url = f"redlock://{','.join(f'127.0.0.1:{proxy.port}' for proxy in proxies)}"
+        first = stack.enter_context(fencepost.connect(url_of(nodes), ttl=20))
+        cut = stack.enter_context(fencepost.connect(url, ttl=9))
+        behind = stack.enter_context(fencepost.connect(url_of(nodes), ttl=20))
+        held = first.lock("a").acquire()
+        outcomes: list[object] = []
+
+        def wait(session: fencepost.Session, timeout: float) -> None:
+            try:
+                outcomes.append(session.lock("a").acquire(timeout=timeout))
+            except fencepost.FencepostError as error:
+                outcomes.append(error)
+
+        def all_queues_have(length: int) -> bool:
+            return all(command(port_of(node), "ZCARD", "fencepost\0queue\0a") == length for node in nodes)
+
+        threads = []
+        for number, (session, timeout) in enumerate(((cut, 4.0), (behind, 60.0))):
+            threads.append(threading.Thread(target=wait, args=[session, timeout]))
+            threads[-1].start()
+            until(lambda number=number: all_queues_have(number + 1))
+        for proxy in proxies[:3]:
+            proxy.cut()
+        threads[0].join(30)
+        assert isinstance(outcomes[0], Uncertain)
+        for proxy in proxies:
+            proxy.heal()
+        # Its lease goes on, and so do the queues: only the settlement can have removed its places.
+        until(lambda: all_queues_have(1))
+        held.release()
+        threads[1].join(20)
+        assert isinstance(outcomes[1], fencepost.Grant)

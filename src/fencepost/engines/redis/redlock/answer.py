@@ -14,10 +14,10 @@ def note_votes(lease: Lease, entry: Entry, replies: list[Reply | None], sent_at:
         if reply is None:
             continue
         if type(reply) is int:
-            entry.votes[node] = Vote(reply, sent_at, now)
+            entry.note_vote(node, Vote(reply, sent_at, now))
             lease.nodes.add(node)
         elif reply[0] == 1:
-            entry.votes[node] = Vote(int(reply[1]), sent_at, now)
+            entry.note_vote(node, Vote(int(reply[1]), sent_at, now))
             lease.nodes.add(node)
         elif reply[0] == 0:
             entry.queued_at[node] = sent_at

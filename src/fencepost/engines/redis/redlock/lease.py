@@ -5,6 +5,7 @@ only if its own time to live began, or began anew, after that send: with the cla
 its node has answered.
 """
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from fencepost.core.claim import Mode, Request
@@ -46,6 +47,8 @@ class Entry:
         self.votes: dict[int, Vote] = {}
         # When the claim was sent that a node answered with a place in its queue.
         self.queued_at: dict[int, float] = {}
+        self._given_at = 0.0
+        self._distrusted: set[int] = set()
         self.alone = request.asks[0].mode is Mode.EXCLUSIVE
 
     @property
@@ -54,7 +57,27 @@ class Entry:
 
     def hear_vote(self, node: int, token: int, now: float) -> None:
         """A node tells that its vote has come to us: after it answered that we had to wait for it."""
-        self.votes[node] = Vote(token, self.queued_at.get(node, self.asked_at), now)
+        self.note_vote(node, Vote(token, self.queued_at.get(node, self.asked_at), now))
+
+    def note_vote(self, node: int, vote: Vote) -> None:
+        if vote.sent_at >= self._given_at and node not in self._distrusted:
+            self.votes[node] = vote
+
+    def give_votes(self, now: float) -> frozenset[int]:
+        """The nodes whose votes we are about to give to another: none counts any more, nor what is said of them now."""
+        given = frozenset(self.votes)
+        self._given_at = now
+        self._distrusted |= given
+        self.votes = {}
+        return given
+
+    def trust(self, nodes: Iterable[int]) -> None:
+        """They have answered. Those that have not may give our vote to another at any time."""
+        self._distrusted.difference_update(nodes)
+
+    def holds(self, token: int, majority: int) -> bool:
+        """Whether a majority has voted for us with that token."""
+        return sum(vote.token == token for vote in list(self.votes.values())) >= majority
 
     def lose_vote(self, node: int, sent_at: float) -> None:
         """The node says, asked at `sent_at`, that its vote is not ours. It may have given it since."""
@@ -69,6 +92,8 @@ class Lease:
         self.id = holder.id.encode()
         self.ttl = max(1, int(ttl * 1000))
         self.entries: dict[int, Entry] = {}
+        # What was given up, until a majority has confirmed that: asked again, it must be known as it was.
+        self.leaving: dict[int, Entry] = {}
         # The nodes that know of this lease.
         self.nodes: set[int] = set()
         # When the last renewal was sent that a majority answered, and for each node the last that it answered.
@@ -88,6 +113,13 @@ class Lease:
         entry = Entry(request, place, b"fp:%b:%d:" % (self.id, request.serial), now)
         self.entries[request.serial] = entry
         return entry
+
+    def give_up(self, serial: int) -> Entry | None:
+        """From now on it is renewed no more."""
+        entry = self.entries.pop(serial, None)
+        if entry is not None:
+            self.leaving[serial] = entry
+        return self.leaving.get(serial)
 
     def claim(self, entry: Entry, size: int, *, wait: bool) -> tuple[Script, list[bytes]]:
         """For each node the call that claims its vote, and opens the lease where it may be unknown."""

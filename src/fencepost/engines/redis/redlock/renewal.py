@@ -81,11 +81,11 @@ def judge(lease: Lease, subjects: list[Subject], replies: list[Reply | None], se
             found = amiss.get(number + 1)
             if found is None:
                 if node in lacking:
-                    entry.votes[node] = Vote(entry.token or 0, sent_at, sent_at)
+                    entry.note_vote(node, Vote(entry.token or 0, sent_at, sent_at))
                 elif held:
                     kept[number] += 1
             elif found[:1] == b"+":
-                entry.votes[node] = Vote(int(found[1:]), sent_at, sent_at)
+                entry.note_vote(node, Vote(int(found[1:]), sent_at, sent_at))
             else:
                 entry.lose_vote(node, sent_at)
                 if found[:1] == b"!":

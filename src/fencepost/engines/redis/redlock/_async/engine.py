@@ -140,6 +140,9 @@ class AsyncRedlockEngine:
         sent_at = self._now()
         await self._fleet.ask(script, commands, ballot)
         unknown = note_votes(lease, entry, ballot.replies, sent_at, self._now())
+        if entry.token is not None and not entry.holds(entry.token, self._majority):
+            # Asked again after it was granted, and taken away meanwhile: whatever comes now is another grant.
+            entry.token = None
         if len(votes := lease.proven(entry)) >= self._majority:
             return await self._win(entry, votes)
         if unknown >= self._majority:
@@ -168,6 +171,9 @@ class AsyncRedlockEngine:
                 raise Unavailable(
                     f"{len(behind) + ballot.ayes} nodes accepted the token, and {self._majority} are needed"
                 )
+            for node, reply in enumerate(ballot.replies):
+                if reply == 1 and node in entry.votes:
+                    entry.votes[node] = entry.votes[node]._replace(token=token)
         entry.token = token
         entry.waiter = None
         return Granted((token,))
@@ -224,22 +230,21 @@ class AsyncRedlockEngine:
             return
         other = b"%b:%d:" % (rival[0].encode(), rival[1])
         keys = [entry.place.lock, SINGLE.index]
-        ballot = self._ballot(any_reply)
-        sent_at = self._now()
+        given = entry.give_votes(self._now())
+        ballot = self._ballot(any_reply, len(given), given)
         await self._fleet.ask(YIELD, [YIELD.pack(keys, lease.member(entry), other)] * self._size, ballot)
-        for node, reply in enumerate(ballot.replies):
-            if reply == 1:
-                entry.lose_vote(node, sent_at)
+        entry.trust(node for node in given if ballot.replies[node] is not None)
 
     async def withdraw(self, request: Request) -> None:
         lease = self._leases.get(request.holder.id)
-        entry = None if lease is None else lease.entries.pop(request.serial, None)
+        entry = None if lease is None else lease.give_up(request.serial)
         if lease is None or entry is None:
             lease = Lease(request.holder, 0, "")
             entry = Entry(request, self._place(request.asks[0].name), b"", 0.0)
         ballot = self._ballot(any_reply)
         await self._fleet.ask(LEAVE, [self._leaving(lease, entry)] * self._size, ballot)
         ballot.check(self._majority)
+        lease.leaving.pop(request.serial, None)
 
     def _leaving(self, lease: Lease, entry: Entry) -> bytes:
         return leave(SINGLE.index, SINGLE, "", [(entry.place.lock, lease.member(entry))])
@@ -247,7 +252,7 @@ class AsyncRedlockEngine:
     async def release(self, claim: Claim) -> bool:
         holder, serial, ask, _ = claim
         lease = self._leases.get(holder.id)
-        entry = None if lease is None else lease.entries.pop(serial, None)
+        entry = None if lease is None else lease.give_up(serial)
         place = self._places.get(ask.name) or self._place(ask.name)
         own = b"fp:%b:%d:" % (holder.id.encode(), serial)
         if lease is not None and entry is not None:
@@ -261,6 +266,8 @@ class AsyncRedlockEngine:
         )
         await self._fleet.ask(RELEASE, [command] * self._size, ballot)
         ballot.check(self._majority)
+        if lease is not None:
+            lease.leaving.pop(serial, None)
         if ballot.ayes >= self._majority:
             return True
         # Nodes that voted for us and do not answer still did, for all we know.

@@ -125,6 +125,7 @@ class Ears:
         self._deliver = deliver
         self._connections: list[Connection | None] = [None] * len(nodes)
         self._opening: dict[int, asyncio.Task[None]] = {}
+        self._mend_at = 0.0
         self._present: list[Waiter] = []
 
     @property
@@ -147,10 +148,12 @@ class Ears:
         ballot.check(self._majority)
 
     def mend(self) -> None:
-        """Try to hear again those that are not heard. Nobody waits for that."""
-        for node in range(len(self._nodes)):
-            if not self._hears(node):
-                self._open(node)
+        """Try to hear again those that are not heard, now and then. Nobody waits for that."""
+        if boottime() >= self._mend_at:
+            self._mend_at = boottime() + self._timeout
+            for node in range(len(self._nodes)):
+                if not self._hears(node):
+                    self._open(node)
 
     async def wait(self, waiter: Waiter, until: float) -> None:
         """Return when the waiter has news, or at `until`. `Unavailable` if too little can be heard any more."""

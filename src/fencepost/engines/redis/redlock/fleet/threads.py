@@ -196,6 +196,7 @@ class Ears:
         self._poll = select.poll()
         self._owners: dict[int, tuple[int, Peer]] = {}
         self._changed = True
+        self._mend_at = 0.0
         self._beginning = runtime.Mutex()
         self._closed = False
         self._generation = fork.generation()
@@ -207,7 +208,7 @@ class Ears:
 
     def open(self) -> None:
         """Listen at all nodes from now on, or at least at a majority: what they publish after this returns is heard."""
-        self.mend()
+        self._begin()
         waiter = Waiter()
         self._attend(waiter, boottime() + self._timeout, lambda: self.is_open or len(self._peers) < self._majority)
         if not self.is_open:
@@ -215,9 +216,13 @@ class Ears:
             raise Unavailable(f"{len(self._hearing)} nodes tell of votes, and {self._majority} are needed: {why}")
 
     def mend(self) -> None:
-        """Try to hear again those that are not heard."""
-        if len(self._peers) == len(self._nodes):
+        """Try to hear again those that are not heard, now and then."""
+        if len(self._peers) == len(self._nodes) or boottime() < self._mend_at:
             return
+        self._begin()
+
+    def _begin(self) -> None:
+        self._mend_at = boottime() + self._timeout
         with self._beginning:
             for node, address in enumerate(self._nodes):
                 if node not in self._peers and not self._closed:
