@@ -28,6 +28,9 @@ from fencepost.session._sync.settlement import Settlement
 from fencepost.session.announcer import Announcer
 from fencepost.session.statistics import Tally
 
+# A NamedTuple, without the two calls that its own constructor takes.
+made = tuple.__new__
+
 
 class Keeper:
     def __init__(
@@ -220,14 +223,14 @@ class Keeper:
     # The grants that live on the lease
 
     def request(self, asks: tuple[Ask, ...]) -> Request:
-        return Request(self.holder, next(self._serials), asks)
+        return made(Request, (self.holder, next(self._serials), asks))
 
     def adopt(self, request: Request, tokens: tuple[int, ...], granted_at: float) -> tuple[Grant, ...]:
         """The grants of a request that the engine granted, from now on kept alive."""
         holder, serial, asks = request
         grants = []
         for ask, token in zip(asks, tokens, strict=True):
-            grant = Grant(self, Claim(holder, serial, ask, token), token, granted_at)
+            grant = Grant(self, made(Claim, (holder, serial, ask, token)), token, granted_at)
             self._grants[serial, ask.name] = grant
             grants.append(grant)
         return tuple(grants)

@@ -41,6 +41,9 @@ RELEASE_HEAD = RELEASE.head(3, 1)
 LOST = "the engine no longer has it"
 FORGOTTEN = "redis has no lease of this holder: it ended, or the server lost its memory"
 
+# A NamedTuple, without the two calls that its own constructor takes.
+made = tuple.__new__
+
 
 class AsyncRedisEngine:
     traits: ClassVar[Traits] = Traits(
@@ -146,7 +149,7 @@ class AsyncRedisEngine:
                 return self._queue(entry, (-1 - reply) / 1000, ())
             entry.tokens = {asks[0].name: reply}
             entry.waiter = entry.packed = None
-            return Granted((reply,))
+            return made(Granted, ((reply,),))
         if reply[0] == 1:
             return self._grant(entry, tuple(map(int, reply[1:])))
         if reply[0] == -1:

@@ -6,7 +6,7 @@ from time import monotonic
 from fencepost.engines.redis.address import Address
 from fencepost.engines.redis.resp import Reply
 from fencepost.engines.redis.trouble import unreachable
-from fencepost.engines.redis.wire.threads.connection import CHUNK, Connection, connect
+from fencepost.engines.redis.wire.threads.connection import SMALL_CHUNK, Connection, connect
 from fencepost.errors import Unavailable
 
 MOST_IDLE = 16
@@ -65,7 +65,7 @@ class Link:
             connection = self.take()
         try:
             connection.sendall(command)
-            data = connection.recv(CHUNK)
+            data = connection.recv(SMALL_CHUNK)
             # One number that comes alone, as most do, is not worth a parser.
             alone = data[:1] == b":" and data.find(b"\n") == len(data) - 1
             reply = int(data[1:]) if alone else connection.read(data)
