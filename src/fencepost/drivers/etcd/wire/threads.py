@@ -3,7 +3,9 @@
 import os
 import select
 import socket
+import ssl
 import struct
+import threading
 from collections import deque
 from collections.abc import Callable, Sequence
 from time import monotonic
@@ -85,6 +87,17 @@ class Connection:
     def read(self) -> None:
         """Whatever comes next, taken in."""
         self.take_in(self.socket.recv(CHUNK))
+
+    def receive(self, seconds: float, talking: "threading.Lock") -> bytes:
+        """What comes within that time, while others may be sending; else TimeoutError or BlockingIOError."""
+        if not isinstance(self.socket, ssl.SSLSocket):
+            self.patience(seconds)
+            return self.socket.recv(CHUNK)
+        # OpenSSL must not read and write one connection at the same time.
+        if not self.socket.pending() and not runtime.readable(self.socket.fileno(), seconds):
+            raise TimeoutError
+        with talking:
+            return self.socket.recv(CHUNK)
 
     def take_in(self, data: bytes) -> None:
         if not data:
@@ -351,9 +364,8 @@ class Ear:
                 connection, stream = self._connection, self._stream
                 if connection is None or stream is None:
                     return
-                connection.patience(min(left, LONGEST_NAP))
                 try:
-                    data = connection.socket.recv(CHUNK)
+                    data = connection.receive(min(left, LONGEST_NAP), self._talking)
                 except (TimeoutError, BlockingIOError):
                     continue
                 with self._talking:
