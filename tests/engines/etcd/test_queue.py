@@ -99,13 +99,39 @@ def test_a_key_is_a_contender_only_if_it_names_its_own_lease() -> None:
     assert name_of(KeyValue(b"\0fencepost/withdrawn/ff.1", 1, 1, b"", 255), "") is None
 
 
-def test_a_view_takes_in_each_change_once_and_in_order() -> None:
+def contender(lease: int) -> Contender:
+    return contender_of(KeyValue(b"a/%x" % lease, lease, lease, b"", lease), "a")
+
+
+def leases(view: View) -> list[int]:
+    return [each.lease for each in view.queue]
+
+
+def test_a_view_forgets_those_who_leave_after_it_was_read() -> None:
     view = View(Place("", "a"), 1)
-    first, second = (KeyValue(b"a/%x" % lease, lease, lease, b"", lease) for lease in (10, 11))
-    view.reset([contender_of(first, "a")], 10)
-    # Told again of what was read already, and of what came after.
-    assert not view.apply([Change(10, first.key, first), Change(11, second.key, second)])
-    assert [each.lease for each in view.queue] == [10, 11]
+    first, second = contender(10), contender(11)
+    view.take_in([first, second], 11)
+    # That one left before: the key was used again since.
+    assert not view.apply([Change(9, first.key, None)])
+    assert leases(view) == [10, 11]
     assert view.apply([Change(12, first.key, None)])
-    view.reset([contender_of(first, "a"), contender_of(second, "a")], 11)
-    assert [each.lease for each in view.queue] == [11]
+    assert leases(view) == [11]
+
+
+def test_a_queue_read_before_the_latest_news_adds_those_who_came_and_nobody_who_left() -> None:
+    view = View(Place("", "a"), 1)
+    first, second, third = contender(10), contender(11), contender(12)
+    view.take_in([first, second], 11)
+    view.apply([Change(13, first.key, None)])
+    view.take_in([first, second, third], 12)
+    assert leases(view) == [11, 12]
+
+
+def test_a_view_says_when_it_may_have_forgotten_who_left() -> None:
+    view = View(Place("", "a"), 1)
+    view.is_live, view.live_from = True, 5
+    assert not view.knows_since(4)
+    assert view.knows_since(5)
+    view.apply([Change(10 + number, b"a/%x" % number, None) for number in range(1_001)])
+    assert not view.knows_since(9)
+    assert view.knows_since(10)

@@ -100,11 +100,11 @@ class Watchtower:
         the queues were read."""
         with self._lock:
             views = [view for name in queues if (view := self._by_name.get(name)) is not None]
-            if len(views) < len(queues) or not all(view.is_live and view.live_from <= revision for view in views):
+            if len(views) < len(queues) or not all(view.knows_since(revision) for view in views):
                 return False
             entry.waiter.stirred = False
             for view in views:
-                view.reset(queues[view.place.name], revision)
+                view.take_in(queues[view.place.name], revision)
                 view.entries[id(entry)] = entry
             if any(self._concerns(view, entry) for view in views):
                 entry.waiter.stir()

@@ -160,7 +160,7 @@ class EtcdEngine:
             queues, revision = self._read(entry.places)
         if own:
             entry.created = own[0].created
-            if entry.who in queue.granted(queues):
+            if queue.is_granted(queues, entry.who, entry.request.asks):
                 return self._grant(entry, entry.created)
         names = [place.name for place in entry.places]
         seen = queue.in_the_way(queues, names, entry.who)
@@ -294,7 +294,8 @@ class EtcdEngine:
             view, waiter, new = self._tower.open(self._place(name))
             try:
                 if new:
-                    self._ear.say(ask.watch(view.number, view.place.start, view.place.end), self._client.link)
+                    watch = ask.watch_deletions(view.number, view.place.start, view.place.end)
+                    self._ear.say(watch, self._client.link)
                 self._ear.wait(waiter, self._now() + self._patience)
             finally:
                 if not view.is_live:
