@@ -6,7 +6,9 @@ from hypothesis import strategies as st
 from fencepost.core.claim import Ask, Mode, Request
 from fencepost.core.holder import Holder
 from fencepost.drivers.etcd.answer import Change, KeyValue
+from fencepost.drivers.etcd.protobuf import message, number, text
 from fencepost.engines.etcd.key import Place, name_of
+from fencepost.engines.etcd.lease import Lease
 from fencepost.engines.etcd.queue import granted, unknown
 from fencepost.engines.etcd.record import Contender, contender_of, value_of
 from fencepost.engines.etcd.view import View
@@ -112,9 +114,9 @@ def test_a_view_forgets_those_who_leave_after_it_was_read() -> None:
     first, second = contender(10), contender(11)
     view.take_in([first, second], 11)
     # That one left before: the key was used again since.
-    assert not view.apply([Change(9, first.key, None)])
+    view.apply([Change(9, first.key, None)])
     assert leases(view) == [10, 11]
-    assert view.apply([Change(12, first.key, None)])
+    view.apply([Change(12, first.key, None)])
     assert leases(view) == [11]
 
 
@@ -135,3 +137,27 @@ def test_a_view_says_when_it_may_have_forgotten_who_left() -> None:
     view.apply([Change(10 + number, b"a/%x" % number, None) for number in range(1_001)])
     assert not view.knows_since(9)
     assert view.knows_since(10)
+
+
+def event(lease: int, revision: int) -> bytes:
+    """What a watch tells of a deletion."""
+    return number(1, 1) + message(2, text(1, b"a/%x" % lease) + number(3, revision))
+
+
+def test_a_waiter_is_concerned_by_its_own_end_and_by_that_of_the_one_before_it() -> None:
+    view = View(Place("", "a"), 1)
+    holder = Holder("h", "h")
+    lease = Lease(holder)
+    entry = lease.note(Request(holder, 1, (Ask("a"),)), [view.place])
+    own = Contender(entry.keys[0], 13, lease.id, holder, 1, Ask("a"), ("a",))
+    view.take_in([contender(10), contender(11), contender(12), own], 13)
+    view.entries[0] = entry
+    view.await_ends()
+    assert not view.hear([event(10, 14)])
+    assert view.hear([event(12, 15)])
+    view.await_ends()
+    assert leases(view) == [11, lease.id]
+    assert view.hear([event(11, 16)])
+    assert view.is_first(entry)
+    assert view.hear([event(lease.id, 17)])
+    assert not view.has(entry)

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from fencepost._runtime.state import StateLock
-from fencepost.core.claim import Request
+from fencepost.core.claim import Mode, Request
 from fencepost.core.holder import Holder
 from fencepost.drivers.etcd.waiter import Waiter
 from fencepost.engines.etcd.key import Place, lease_of
@@ -29,6 +29,11 @@ class Entry:
         self.doubts = 0
         self.over: str | None = None
         self.waiter = Waiter()
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it asks for one lock, which nobody else may hold."""
+        return len(self.keys) == 1 and self.request.asks[0].mode is Mode.EXCLUSIVE
 
     @property
     def who(self) -> tuple[str, int]:

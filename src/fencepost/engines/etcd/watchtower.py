@@ -4,7 +4,6 @@ import itertools
 from collections.abc import Callable, Collection, Mapping
 
 from fencepost._runtime.state import StateLock
-from fencepost.core.claim import Mode
 from fencepost.drivers.etcd import answer
 from fencepost.drivers.etcd.waiter import Waiter
 from fencepost.engines.etcd.key import Place
@@ -76,10 +75,11 @@ class Watchtower:
                 view.live_from = news.revision
                 while view.openers:
                     view.openers.pop().stir()
-            elif view.apply(news.changes):
+            elif view.hear(news.events):
                 for entry in list(view.entries.values()):
                     if self._concerns(view, entry):
                         entry.waiter.stir()
+                view.await_ends()
 
     def _concerns(self, view: View, entry: Entry) -> bool:
         """Whether this one is granted now, or is not in the queue any more."""
@@ -90,8 +90,8 @@ class Watchtower:
         views = [self._by_name.get(place.name) for place in entry.places]
         if not all(view is not None and view.is_live and view.has(entry) for view in views):
             return False
-        if len(views) == 1 and views[0] is not None and (alone := _is_alone(entry, views[0])) is not None:
-            return alone
+        if entry.is_plain and views[0] is not None:
+            return views[0].is_first(entry)
         queues = {name: view.queue for name, view in self._by_name.items()}
         return entry.who in granted(queues, entry.created)
 
@@ -106,6 +106,7 @@ class Watchtower:
             for view in views:
                 view.take_in(queues[view.place.name], revision)
                 view.entries[id(entry)] = entry
+                view.await_ends()
             if any(self._concerns(view, entry) for view in views):
                 entry.waiter.stir()
             return True
@@ -120,6 +121,7 @@ class Watchtower:
             for view in self._by_name.values():
                 if view.entries.pop(id(entry), None) is not None:
                     view.idle_at = self._now()
+                    view.await_ends()
 
     def idle(self) -> list[View]:
         """The views that nobody has waited in for a while, dropped; their watches are to be ended."""
@@ -133,10 +135,3 @@ class Watchtower:
     @property
     def is_empty(self) -> bool:
         return not self._by_number
-
-
-def _is_alone(entry: Entry, view: View) -> bool | None:
-    """Whether an ask for one name is granted, where that depends on nobody's mode: first, or exclusive and not."""
-    if view.is_first(entry):
-        return True
-    return False if entry.request.asks[0].mode is Mode.EXCLUSIVE else None
