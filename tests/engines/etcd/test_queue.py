@@ -161,3 +161,17 @@ def test_a_waiter_is_concerned_by_its_own_end_and_by_that_of_the_one_before_it()
     assert view.is_first(entry)
     assert view.hear([event(lease.id, 17)])
     assert not view.has(entry)
+
+
+def test_a_slot_is_given_back_once_and_used_again() -> None:
+    holder = Holder("h", "h")
+    lease = Lease(holder)
+    place = Place("", "a")
+    one, two = (lease.note(Request(holder, serial, (Ask("a"),)), [place]) for serial in (1, 2))
+    assert (one.keys, two.keys) == ([b"a/%x" % lease.id], [b"a/%x.1" % lease.id])
+    lease.drop(one, "a")
+    three = lease.note(Request(holder, 3, (Ask("a"),)), [place])
+    assert three.keys == one.keys
+    lease.drop(one, "a")
+    four = lease.note(Request(holder, 4, (Ask("a"),)), [place])
+    assert four.keys not in (two.keys, three.keys)

@@ -73,7 +73,8 @@ class Lease:
     def drop(self, entry: Entry, *names: str) -> None:
         """Nothing is left of these names of the entry; without names, of all."""
         with self._lock:
-            for name in names or tuple(entry.held):
+            # Told twice, it must not give away a slot that is another's by then.
+            for name in entry.held.intersection(names or entry.held):
                 entry.held.discard(name)
                 slots = self._slots.get(name, set())
                 slots.discard(entry.slot)

@@ -83,7 +83,7 @@ class Watchtower:
 
     def _concerns(self, view: View, entry: Entry) -> bool:
         """Whether this one is granted now, or is not in the queue any more."""
-        return (view.place in entry.places and not view.has(entry)) or self._has_won(entry)
+        return (view.place.name in entry.held and not view.has(entry)) or self._has_won(entry)
 
     def _has_won(self, entry: Entry) -> bool:
         """Whether the views say so: all that stood in its way has left, and its own keys were there then."""

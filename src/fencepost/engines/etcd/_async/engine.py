@@ -31,7 +31,7 @@ from fencepost.engines.etcd.lease import Entry, Lease
 from fencepost.engines.etcd.record import Contender, eviction_of
 from fencepost.engines.etcd.sight import Sight
 from fencepost.engines.etcd.watchtower import Watchtower
-from fencepost.errors import Unavailable
+from fencepost.errors import EngineError, Unavailable
 
 PAGE = 5_000
 BATCH = 100
@@ -309,7 +309,11 @@ class AsyncEtcdEngine:
             if self._tower.is_empty:
                 self._ear.close()
             elif self._ear.is_open:
-                await self._ear.say(ask.unwatch(view.number), self._client.link)
+                try:
+                    await self._ear.say(ask.unwatch(view.number), self._client.link)
+                except EngineError:
+                    # The stream is lost, and with it every watch: whoever waits opens another.
+                    return
 
     async def _commit(self, transaction: bytes) -> Outcome:
         outcome = await self._client.commit(transaction)
