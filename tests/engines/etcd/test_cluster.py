@@ -1,5 +1,6 @@
 """Three members, of which some die, stop, or are cut off, under traffic."""
 
+import asyncio
 import threading
 import time
 
@@ -89,6 +90,34 @@ def test_a_client_at_a_member_cut_off_from_the_rest_goes_to_another(cluster: Clu
         session.lock("b").acquire(timeout=TTL).release()
         grant.release()
         cluster.servers[minority].resume()
+
+
+@pytest.mark.parametrize("flavour", ["sync", "async"])
+async def test_a_waiter_whose_member_stops_hears_of_its_grant_from_another(cluster: Cluster, flavour: str) -> None:
+    stopped = (cluster.leader() + 1) % 3
+    others = [port for port in cluster.ports if port != cluster.ports[stopped]]
+    there = f"etcd://{','.join(f'127.0.0.1:{port}' for port in (cluster.ports[stopped], *others))}"
+    here = f"etcd://{','.join(f'127.0.0.1:{port}' for port in others)}"
+    with fencepost.connect(here, ttl=TTL) as first, fencepost.connect(there, ttl=TTL) as second:
+        async with fencepost.connect_async(there, ttl=TTL) as asecond:
+            held = first.lock("a").acquire()
+
+            async def acquire() -> int:
+                if flavour == "sync":
+                    return (await asyncio.to_thread(second.lock("a").acquire, timeout=30)).token
+                return (await asecond.lock("a").acquire(timeout=30)).token
+
+            waiting = asyncio.create_task(acquire())
+            await asyncio.to_thread(until, lambda: first.look("a").waiters)
+            cluster.servers[stopped].pause()
+            # By then the waiter has moved: from there on it is told at once.
+            await asyncio.sleep(TTL * 1.5)
+            assert len(first.look("a").waiters) == 1
+            released_at = time.monotonic()
+            held.release()
+            assert await waiting > held.token
+            assert time.monotonic() - released_at < TTL / 2
+            cluster.servers[stopped].resume()
 
 
 def test_a_client_that_can_reach_nobody_is_told_in_time_and_leaves_nothing(cluster: Cluster) -> None:

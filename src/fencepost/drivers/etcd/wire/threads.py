@@ -84,6 +84,9 @@ class Connection:
         if data:
             self.socket.sendall(data)
 
+    def forget_token(self) -> None:
+        self._methods.clear()
+
     def read(self) -> None:
         """Whatever comes next, taken in."""
         self.take_in(self.socket.recv(CHUNK))
@@ -183,7 +186,7 @@ class Link:
                 body = request.authenticate(*self.endpoints.credentials)
                 self.endpoints.token = answer.token(connection.call(request.AUTHENTICATE, body))
                 # What was encoded so far says nothing of the token.
-                connection._methods.clear()
+                connection.forget_token()
             return connection
         except BaseException as error:
             connection.close()
@@ -292,6 +295,11 @@ class Ear:
     @property
     def is_open(self) -> bool:
         return self._stream is not None
+
+    def is_elsewhere(self, address: Address) -> bool:
+        """Whether it listens at another member than this one."""
+        connection = self._connection
+        return connection is not None and connection.address != address
 
     def say(self, message: bytes, link: Link) -> None:
         """Send on the stream, which is opened if there is none."""
