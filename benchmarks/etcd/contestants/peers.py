@@ -37,6 +37,8 @@ class Aetcd(Contestant):
 
     def close(self) -> None:
         self._run(self._client.close())
+        # Its calls end a little later, and complain to a loop that is closed by then.
+        self._run(asyncio.sleep(0.1))
         self._loop.close()
 
     def cycles(self, count: int) -> list[int]:

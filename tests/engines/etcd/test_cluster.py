@@ -1,5 +1,6 @@
 """Three members, of which some die, stop, or are cut off, under traffic."""
 
+import asyncio
 import threading
 import time
 
@@ -10,6 +11,7 @@ from fencepost import Lost, Unavailable, Uncertain
 from fencepost.testing.etcd import Cluster, packaged_etcd, until
 from fencepost.testing.proxy import Proxy
 
+from .meter import watchers
 from .traffic import traffic
 
 TTL = 3.0
@@ -89,6 +91,31 @@ def test_a_client_at_a_member_cut_off_from_the_rest_goes_to_another(cluster: Clu
         session.lock("b").acquire(timeout=TTL).release()
         grant.release()
         cluster.servers[minority].resume()
+
+
+@pytest.mark.parametrize("flavour", ["sync", "async"])
+async def test_a_waiter_whose_member_stops_hears_of_its_grant_from_another(cluster: Cluster, flavour: str) -> None:
+    stopped = (cluster.leader() + 1) % 3
+    others = [port for port in cluster.ports if port != cluster.ports[stopped]]
+    there = f"etcd://{','.join(f'127.0.0.1:{port}' for port in (cluster.ports[stopped], *others))}"
+    here = f"etcd://{','.join(f'127.0.0.1:{port}' for port in others)}"
+    with fencepost.connect(here, ttl=TTL) as first, fencepost.connect(there, ttl=TTL) as second:
+        async with fencepost.connect_async(there, ttl=TTL) as asecond:
+            held = first.lock("a").acquire()
+
+            async def acquire() -> int:
+                if flavour == "sync":
+                    return (await asyncio.to_thread(second.lock("a").acquire, timeout=30)).token
+                return (await asecond.lock("a").acquire(timeout=30)).token
+
+            waiting = asyncio.create_task(acquire())
+            await asyncio.to_thread(until, lambda: first.look("a").waiters)
+            assert [watchers(port) for port in others] == [0, 0]
+            cluster.servers[stopped].pause()
+            await asyncio.to_thread(until, lambda: sum(watchers(port) for port in others) == 1)
+            held.release()
+            assert await waiting > held.token
+            cluster.servers[stopped].resume()
 
 
 def test_a_client_that_can_reach_nobody_is_told_in_time_and_leaves_nothing(cluster: Cluster) -> None:

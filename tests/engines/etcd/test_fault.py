@@ -14,6 +14,7 @@ from fencepost.testing.etcd import client, etcdctl, port_of, until
 from fencepost.testing.proxy import Proxy
 from fencepost.testing.server import ServerProcess
 
+from .meter import keep_alives, watchers
 from .traffic import traffic
 
 
@@ -199,22 +200,13 @@ async def test_a_waiter_whose_watch_is_broken_keeps_its_place(server: ServerProc
         proxy.cut()
         await asyncio.sleep(0.1)
         proxy.heal()
-        await asyncio.to_thread(until, lambda: _watchers(url) >= 1)
+        await asyncio.to_thread(until, lambda: watchers(port) >= 1)
         assert [each.claim for each in first.look("a").waiters] == [place]
         held.release()
         await asyncio.wait_for(task, 20)
         assert taken[0] > held.token
         session.close()
         await asession.close()
-
-
-def _watchers(url: str) -> int:
-    """How many watches the server keeps."""
-    from urllib.request import urlopen
-
-    with urlopen(url.replace("etcd://", "http://") + "/metrics") as page:
-        lines = page.read().decode().splitlines()
-    return int(float(next(line.split()[1] for line in lines if line.startswith("etcd_debugging_mvcc_watcher_total"))))
 
 
 def test_a_silent_watch_is_made_up_for_by_looking_when_the_lease_is_renewed(server: ServerProcess, url: str) -> None:
@@ -230,7 +222,7 @@ def test_a_silent_watch_is_made_up_for_by_looking_when_the_lease_is_renewed(serv
         waiter = threading.Thread(target=lambda: taken.append(session.lock("a").acquire(timeout=30)))
         waiter.start()
         until(lambda: first.look("a").waiters)
-        until(lambda: _watchers(url) >= 1)
+        until(lambda: watchers(port) >= 1)
         proxy.drop_replies()
         held.release()
         waiter.join(10)
@@ -267,19 +259,7 @@ def test_a_closed_session_leaves_neither_keys_nor_leases(server: ServerProcess, 
 def test_a_thousand_locks_are_kept_by_one_keep_alive_per_period(server: ServerProcess, url: str) -> None:
     with fencepost.connect(url, ttl=2) as session:
         grants = [session.lock(f"kept/{number}").acquire() for number in range(1_000)]
-        kept, renewed = _keep_alives(url), session.statistics().renewals
+        kept, renewed = keep_alives(port_of(server)), session.statistics().renewals
         until(lambda: session.statistics().renewals >= renewed + 4)
-        assert _keep_alives(url) - kept <= session.statistics().renewals - renewed + 1
+        assert keep_alives(port_of(server)) - kept <= session.statistics().renewals - renewed + 1
         assert all(grant.held for grant in grants)
-
-
-def _keep_alives(url: str) -> int:
-    from urllib.request import urlopen
-
-    with urlopen(url.replace("etcd://", "http://") + "/metrics") as page:
-        lines = page.read().decode().splitlines()
-    return sum(
-        int(float(line.split()[1]))
-        for line in lines
-        if line.startswith("grpc_server_started_total") and 'grpc_method="LeaseKeepAlive"' in line
-    )

@@ -6,7 +6,9 @@ from hypothesis import strategies as st
 from fencepost.core.claim import Ask, Mode, Request
 from fencepost.core.holder import Holder
 from fencepost.drivers.etcd.answer import Change, KeyValue
+from fencepost.drivers.etcd.protobuf import message, number, text
 from fencepost.engines.etcd.key import Place, name_of
+from fencepost.engines.etcd.lease import Lease
 from fencepost.engines.etcd.queue import granted, unknown
 from fencepost.engines.etcd.record import Contender, contender_of, value_of
 from fencepost.engines.etcd.view import View
@@ -99,13 +101,77 @@ def test_a_key_is_a_contender_only_if_it_names_its_own_lease() -> None:
     assert name_of(KeyValue(b"\0fencepost/withdrawn/ff.1", 1, 1, b"", 255), "") is None
 
 
-def test_a_view_takes_in_each_change_once_and_in_order() -> None:
+def contender(lease: int) -> Contender:
+    return contender_of(KeyValue(b"a/%x" % lease, lease, lease, b"", lease), "a")
+
+
+def leases(view: View) -> list[int]:
+    return [each.lease for each in view.queue]
+
+
+def test_a_view_forgets_those_who_leave_after_it_was_read() -> None:
     view = View(Place("", "a"), 1)
-    first, second = (KeyValue(b"a/%x" % lease, lease, lease, b"", lease) for lease in (10, 11))
-    view.reset([contender_of(first, "a")], 10)
-    # Told again of what was read already, and of what came after.
-    assert not view.apply([Change(10, first.key, first), Change(11, second.key, second)])
-    assert [each.lease for each in view.queue] == [10, 11]
-    assert view.apply([Change(12, first.key, None)])
-    view.reset([contender_of(first, "a"), contender_of(second, "a")], 11)
-    assert [each.lease for each in view.queue] == [11]
+    first, second = contender(10), contender(11)
+    view.take_in([first, second], 11)
+    # That one left before: the key was used again since.
+    view.apply([Change(9, first.key, None)])
+    assert leases(view) == [10, 11]
+    view.apply([Change(12, first.key, None)])
+    assert leases(view) == [11]
+
+
+def test_a_queue_read_before_the_latest_news_adds_those_who_came_and_nobody_who_left() -> None:
+    view = View(Place("", "a"), 1)
+    first, second, third = contender(10), contender(11), contender(12)
+    view.take_in([first, second], 11)
+    view.apply([Change(13, first.key, None)])
+    view.take_in([first, second, third], 12)
+    assert leases(view) == [11, 12]
+
+
+def test_a_view_says_when_it_may_have_forgotten_who_left() -> None:
+    view = View(Place("", "a"), 1)
+    view.is_live, view.live_from = True, 5
+    assert not view.knows_since(4)
+    assert view.knows_since(5)
+    view.apply([Change(10 + number, b"a/%x" % number, None) for number in range(1_001)])
+    assert not view.knows_since(9)
+    assert view.knows_since(10)
+
+
+def event(lease: int, revision: int) -> bytes:
+    """What a watch tells of a deletion."""
+    return number(1, 1) + message(2, text(1, b"a/%x" % lease) + number(3, revision))
+
+
+def test_a_waiter_is_concerned_by_its_own_end_and_by_that_of_the_one_before_it() -> None:
+    view = View(Place("", "a"), 1)
+    holder = Holder("h", "h")
+    lease = Lease(holder)
+    entry = lease.note(Request(holder, 1, (Ask("a"),)), [view.place])
+    own = Contender(entry.keys[0], 13, lease.id, holder, 1, Ask("a"), ("a",))
+    view.take_in([contender(10), contender(11), contender(12), own], 13)
+    view.entries[0] = entry
+    view.await_ends()
+    assert not view.hear([event(10, 14)])
+    assert view.hear([event(12, 15)])
+    view.await_ends()
+    assert leases(view) == [11, lease.id]
+    assert view.hear([event(11, 16)])
+    assert view.is_first(entry)
+    assert view.hear([event(lease.id, 17)])
+    assert not view.has(entry)
+
+
+def test_a_slot_is_given_back_once_and_used_again() -> None:
+    holder = Holder("h", "h")
+    lease = Lease(holder)
+    place = Place("", "a")
+    one, two = (lease.note(Request(holder, serial, (Ask("a"),)), [place]) for serial in (1, 2))
+    assert (one.keys, two.keys) == ([b"a/%x" % lease.id], [b"a/%x.1" % lease.id])
+    lease.drop(one, "a")
+    three = lease.note(Request(holder, 3, (Ask("a"),)), [place])
+    assert three.keys == one.keys
+    lease.drop(one, "a")
+    four = lease.note(Request(holder, 4, (Ask("a"),)), [place])
+    assert four.keys not in (two.keys, three.keys)

@@ -58,13 +58,13 @@ class Change(NamedTuple):
 
 
 class News(NamedTuple):
-    """Of a watch: it was created, it ended (why), or there were changes, in this order."""
+    """Of a watch: it was created, it ended (why), or there were changes, in this order, to be read by `change`."""
 
     watch: int
     revision: int
     created: bool
     ended: str | None
-    changes: list[Change]
+    events: list[bytes]
 
 
 class Status(NamedTuple):
@@ -137,16 +137,15 @@ def lease(data: bytes) -> Lease:
 
 
 def news(data: bytes) -> News:
-    watch, revision, created, ended, compacted, reason = 0, 0, False, False, 0, ""
-    changes = []
+    """What a message of a watch stream says. Most of them matter to nobody here, so it reads no more than it must."""
+    watch, header, created, ended, compacted, reason = 0, b"", False, False, 0, ""
+    events = []
     value: Any
     for field, value in fields(data):
         if field == 11:
-            event: dict[int, Any] = dict(fields(value))
-            changed = pair(event.get(2, b""))
-            changes.append(Change(changed.modified, changed.key, None if event.get(1) else changed))
+            events.append(value)
         elif field == 1:
-            revision = _revision(value)
+            header = value
         elif field == 2:
             watch = value
         elif field == 3:
@@ -159,7 +158,14 @@ def news(data: bytes) -> News:
             reason = value.decode(errors="replace")
     if compacted:
         ended, reason = True, f"revision {compacted} is the first that is left"
-    return News(watch, revision, created, (reason or "cancelled") if ended else None, changes)
+    revision = _revision(header) if created else 0
+    return News(watch, revision, created, (reason or "cancelled") if ended else None, events)
+
+
+def change(event: bytes) -> Change:
+    about: dict[int, Any] = dict(fields(event))
+    changed = pair(about.get(2, b""))
+    return Change(changed.modified, changed.key, None if about.get(1) else changed)
 
 
 def token(data: bytes) -> str:

@@ -31,16 +31,16 @@ class Entry:
         self.waiter = Waiter()
 
     @property
+    def is_plain(self) -> bool:
+        """Whether it asks for one lock, which nobody else may hold."""
+        return len(self.keys) == 1 and self.request.asks[0].mode is Mode.EXCLUSIVE
+
+    @property
     def who(self) -> tuple[str, int]:
         return self.request.holder.id, self.request.serial
 
     def key_of(self, name: str) -> bytes:
         return self.keys[0] if len(self.keys) == 1 else self.keys[[place.name for place in self.places].index(name)]
-
-    def share(self, name: str) -> None:
-        """What it holds of the name is shared from now on."""
-        asks = (ask._replace(mode=Mode.SHARED) if ask.name == name else ask for ask in self.request.asks)
-        self.request = self.request._replace(asks=tuple(asks))
 
     def is_own(self, contender: Contender) -> bool:
         return contender.request == self.who
@@ -73,7 +73,8 @@ class Lease:
     def drop(self, entry: Entry, *names: str) -> None:
         """Nothing is left of these names of the entry; without names, of all."""
         with self._lock:
-            for name in names or tuple(entry.held):
+            # Told twice, it must not give away a slot that is another's by then.
+            for name in entry.held.intersection(names or entry.held):
                 entry.held.discard(name)
                 slots = self._slots.get(name, set())
                 slots.discard(entry.slot)

@@ -7,7 +7,7 @@ behind it, and those before it can only leave.
 
 from collections.abc import Mapping, Sequence
 
-from fencepost.core.claim import Ask, Claim, admits, ahead
+from fencepost.core.claim import Ask, Claim, Mode, admits, ahead
 from fencepost.engines.etcd.record import Contender
 
 Queues = Mapping[str, Sequence[Contender]]
@@ -39,6 +39,13 @@ def granted(queues: Queues, until: int | None = None) -> set[Requested]:
     return found
 
 
+def is_granted(queues: Queues, request: Requested, asks: Sequence[Ask]) -> bool:
+    """Whether this one holds. A plain lock does if it is first: there is nothing else to know of the others."""
+    if len(asks) == 1 and asks[0].mode is Mode.EXCLUSIVE:
+        return queues[asks[0].name][0].request == request
+    return request in granted(queues)
+
+
 def unknown(queues: Queues) -> set[str]:
     """The names that somebody here asks for as well, and whose queues must be known to say who holds."""
     return {name for queue in queues.values() for each in queue for name in each.names} - queues.keys()
@@ -46,6 +53,9 @@ def unknown(queues: Queues) -> set[str]:
 
 def in_the_way(queues: Queues, names: Sequence[str], request: Requested) -> tuple[Claim, ...]:
     """Who holds the names, or stands before the request."""
+    if len(names) == 1 and (queue := queues[names[0]])[-1].request == request and len(queue) > 1:
+        # The last in the queue, as whoever has just come is: only the one before it matters.
+        return (queue[-2].claim(granted=len(queue) == 2),)
     holders = granted(queues)
     found: list[Claim] = []
     for name in names:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from fencepost.core.claim import Ask, Claim, Mode
+from fencepost.core.claim import Ask, Claim
 from fencepost.drivers.etcd import request as ask
 from fencepost.drivers.etcd.answer import Found, Outcome
 from fencepost.engines.etcd import key
@@ -63,13 +63,6 @@ class Step:
     def release(self, lease: Lease, entry: Entry, name: str, token: int) -> bytes:
         own, mark = entry.key_of(name), self._mark(lease, entry)
         return ask.transaction([ask.created_at(own, token)], [ask.delete(own), *mark], mark)
-
-    def share(self, lease: Lease, entry: Entry, name: str, token: int) -> bytes:
-        """Write the same claim as a shared one: the key keeps the revision that created it, and so its token."""
-        own = entry.key_of(name)
-        (each,) = (each for each in entry.request.asks if each.name == name)
-        value = value_of(entry.request, each._replace(mode=Mode.SHARED), entry.serial)
-        return ask.transaction([ask.created_at(own, token)], [ask.put(own, value, lease.id)])
 
     def _mark(self, lease: Lease, entry: Entry) -> list[bytes]:
         """A claim that was never answered may still arrive: the mark keeps it out for as long as its lease lives."""

@@ -1,12 +1,21 @@
-"""The queue of one name as this session sees it, kept up to date by a watch."""
+"""The queue of one name as this session sees it: read once, and from then on kept up to date by a watch.
+
+The watch tells of those who leave, and not of those who come: they stand behind us, and matter to nobody here.
+So a newcomer of our own brings the queue that it has read; what it read may be older than what we have heard.
+
+In a long queue nearly all that is told concerns others: it is kept unread until somebody here is concerned.
+"""
 
 from collections.abc import Iterable
 
-from fencepost.drivers.etcd.answer import Change
+from fencepost.drivers.etcd.answer import Change, change
 from fencepost.drivers.etcd.waiter import Waiter
 from fencepost.engines.etcd.key import Place
 from fencepost.engines.etcd.lease import Entry
-from fencepost.engines.etcd.record import Contender, contender_of
+from fencepost.engines.etcd.record import Contender
+
+MOST_LEFT = 1_000
+MOST_UNREAD = 200
 
 
 class View:
@@ -21,39 +30,79 @@ class View:
         self.entries: dict[int, Entry] = {}
         self.idle_at = 0.0
         self.revision = 0
-        # In order of arrival: a key that is created is created after all others.
+        # In order of arrival.
         self._contenders: dict[bytes, Contender] = {}
+        # When those left who did so last, by key.
+        self._left: dict[bytes, int] = {}
+        self._forgotten = 0
+        self._unread: list[bytes] = []
+        # The keys whose end concerns somebody here; None if any end may.
+        self._awaited: list[bytes] | None = None
 
     @property
     def queue(self) -> list[Contender]:
+        self.read()
         return list(self._contenders.values())
 
     def is_first(self, entry: Entry) -> bool:
+        self.read()
         first = next(iter(self._contenders.values()), None)
         return first is not None and entry.is_own(first)
 
     def has(self, entry: Entry) -> bool:
+        self.read()
         found = self._contenders.get(entry.key_of(self.place.name))
         return found is not None and entry.is_own(found)
 
-    def reset(self, queue: Iterable[Contender], revision: int) -> None:
-        """What was read at that revision, unless we have heard of later changes."""
+    def knows_since(self, revision: int) -> bool:
+        """Whether nobody can have left after that revision without our knowing."""
+        return self.is_live and revision >= max(self.live_from, self._forgotten)
+
+    def take_in(self, queue: Iterable[Contender], revision: int) -> None:
+        """What was read at that revision."""
+        self.read()
         if revision >= self.revision:
             self._contenders = {each.key: each for each in queue}
             self.revision = revision
+            return
+        present = [each for each in queue if self._left.get(each.key, 0) <= revision]
+        found = {each.key: each for each in [*present, *self._contenders.values()]}
+        self._contenders = dict(sorted(found.items(), key=lambda item: item[1].created))
 
-    def apply(self, changes: list[Change]) -> bool:
-        """Take in what the watch tells; whether anybody has left, or lets others in beside it."""
-        left = False
+    def hear(self, events: list[bytes]) -> bool:
+        """Take in what the watch tells; whether anybody here is concerned."""
+        self._unread += events
+        if self._awaited is not None and len(self._unread) < MOST_UNREAD:
+            return any(key in event for event in events for key in self._awaited)
+        return True
+
+    def read(self) -> None:
+        """Read what was told and not read before."""
+        unread, self._unread = self._unread, []
+        if unread:
+            self.apply([change(event) for event in unread])
+
+    def apply(self, changes: list[Change]) -> None:
         before = self.revision
-        for revision, key, pair in changes:
-            if revision <= before:
-                continue
-            self.revision = revision
-            if pair is None:
-                left = self._contenders.pop(key, None) is not None or left
-            elif self.place.is_contender(pair):
-                known, contender = self._contenders.get(key), contender_of(pair, self.place.name)
-                left = left or (known is not None and known.ask != contender.ask)
-                self._contenders[key] = contender
-        return left
+        for revision, key, _ in changes:
+            self._left.pop(key, None)
+            self._left[key] = revision
+            if revision > before:
+                self.revision = revision
+                self._contenders.pop(key, None)
+        while len(self._left) > MOST_LEFT:
+            self._forgotten = self._left.pop(next(iter(self._left)))
+
+    def await_ends(self) -> None:
+        """See whose end concerns those who wait here: of one with a plain lock its own, and of the one before it."""
+        if not all(entry.is_plain for entry in self.entries.values()):
+            self._awaited = None
+            return
+        self._awaited = awaited = []
+        if not self.entries:
+            return
+        self.read()
+        line = list(self._contenders)
+        places = {key: place for place, key in enumerate(line)}
+        for entry in self.entries.values():
+            awaited += line[max(0, places.get(entry.keys[0], 0) - 1) :][:2]

@@ -4,7 +4,6 @@ import itertools
 from collections.abc import Callable, Collection, Mapping
 
 from fencepost._runtime.state import StateLock
-from fencepost.core.claim import Mode
 from fencepost.drivers.etcd import answer
 from fencepost.drivers.etcd.waiter import Waiter
 from fencepost.engines.etcd.key import Place
@@ -76,22 +75,23 @@ class Watchtower:
                 view.live_from = news.revision
                 while view.openers:
                     view.openers.pop().stir()
-            elif view.apply(news.changes):
+            elif view.hear(news.events):
                 for entry in list(view.entries.values()):
                     if self._concerns(view, entry):
                         entry.waiter.stir()
+                view.await_ends()
 
     def _concerns(self, view: View, entry: Entry) -> bool:
         """Whether this one is granted now, or is not in the queue any more."""
-        return (view.place in entry.places and not view.has(entry)) or self._has_won(entry)
+        return (view.place.name in entry.held and not view.has(entry)) or self._has_won(entry)
 
     def _has_won(self, entry: Entry) -> bool:
         """Whether the views say so: all that stood in its way has left, and its own keys were there then."""
         views = [self._by_name.get(place.name) for place in entry.places]
         if not all(view is not None and view.is_live and view.has(entry) for view in views):
             return False
-        if len(views) == 1 and views[0] is not None and (alone := _is_alone(entry, views[0])) is not None:
-            return alone
+        if entry.is_plain and views[0] is not None:
+            return views[0].is_first(entry)
         queues = {name: view.queue for name, view in self._by_name.items()}
         return entry.who in granted(queues, entry.created)
 
@@ -100,12 +100,13 @@ class Watchtower:
         the queues were read."""
         with self._lock:
             views = [view for name in queues if (view := self._by_name.get(name)) is not None]
-            if len(views) < len(queues) or not all(view.is_live and view.live_from <= revision for view in views):
+            if len(views) < len(queues) or not all(view.knows_since(revision) for view in views):
                 return False
             entry.waiter.stirred = False
             for view in views:
-                view.reset(queues[view.place.name], revision)
+                view.take_in(queues[view.place.name], revision)
                 view.entries[id(entry)] = entry
+                view.await_ends()
             if any(self._concerns(view, entry) for view in views):
                 entry.waiter.stir()
             return True
@@ -120,6 +121,7 @@ class Watchtower:
             for view in self._by_name.values():
                 if view.entries.pop(id(entry), None) is not None:
                     view.idle_at = self._now()
+                    view.await_ends()
 
     def idle(self) -> list[View]:
         """The views that nobody has waited in for a while, dropped; their watches are to be ended."""
@@ -133,10 +135,3 @@ class Watchtower:
     @property
     def is_empty(self) -> bool:
         return not self._by_number
-
-
-def _is_alone(entry: Entry, view: View) -> bool | None:
-    """Whether an ask for one name is granted, where that depends on nobody's mode: first, or exclusive and not."""
-    if view.is_first(entry):
-        return True
-    return False if entry.request.asks[0].mode is Mode.EXCLUSIVE else None

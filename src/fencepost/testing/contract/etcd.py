@@ -34,6 +34,8 @@ class EtcdctlLock:
             assert self._process.stdout.readline().encode().strip() == own
             return True
         self._end()
+        # Told to leave while it is being put into the queue, it leaves its key behind.
+        self._client.commit(request.transaction([], [request.delete(own)]))
         return False
 
     def release(self) -> None:

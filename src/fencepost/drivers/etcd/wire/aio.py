@@ -292,6 +292,11 @@ class Ear:
     def is_open(self) -> bool:
         return self._stream is not None
 
+    def is_elsewhere(self, address: Address) -> bool:
+        """Whether it listens at another member than this one."""
+        connection = self._connection
+        return connection is not None and connection.address != address
+
     async def say(self, message: bytes, link: Link) -> None:
         """Send on the stream, which is opened if there is none."""
         async with self._opening:

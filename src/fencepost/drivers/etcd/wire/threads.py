@@ -3,7 +3,9 @@
 import os
 import select
 import socket
+import ssl
 import struct
+import threading
 from collections import deque
 from collections.abc import Callable, Sequence
 from time import monotonic
@@ -82,9 +84,23 @@ class Connection:
         if data:
             self.socket.sendall(data)
 
+    def forget_token(self) -> None:
+        self._methods.clear()
+
     def read(self) -> None:
         """Whatever comes next, taken in."""
         self.take_in(self.socket.recv(CHUNK))
+
+    def receive(self, seconds: float, talking: "threading.Lock") -> bytes:
+        """What comes within that time, while others may be sending; else TimeoutError or BlockingIOError."""
+        if not isinstance(self.socket, ssl.SSLSocket):
+            self.patience(seconds)
+            return self.socket.recv(CHUNK)
+        # OpenSSL must not read and write one connection at the same time.
+        if not self.socket.pending() and not runtime.readable(self.socket.fileno(), seconds):
+            raise TimeoutError
+        with talking:
+            return self.socket.recv(CHUNK)
 
     def take_in(self, data: bytes) -> None:
         if not data:
@@ -170,7 +186,7 @@ class Link:
                 body = request.authenticate(*self.endpoints.credentials)
                 self.endpoints.token = answer.token(connection.call(request.AUTHENTICATE, body))
                 # What was encoded so far says nothing of the token.
-                connection._methods.clear()
+                connection.forget_token()
             return connection
         except BaseException as error:
             connection.close()
@@ -280,6 +296,11 @@ class Ear:
     def is_open(self) -> bool:
         return self._stream is not None
 
+    def is_elsewhere(self, address: Address) -> bool:
+        """Whether it listens at another member than this one."""
+        connection = self._connection
+        return connection is not None and connection.address != address
+
     def say(self, message: bytes, link: Link) -> None:
         """Send on the stream, which is opened if there is none."""
         with self._opening:
@@ -351,9 +372,8 @@ class Ear:
                 connection, stream = self._connection, self._stream
                 if connection is None or stream is None:
                     return
-                connection.patience(min(left, LONGEST_NAP))
                 try:
-                    data = connection.socket.recv(CHUNK)
+                    data = connection.receive(min(left, LONGEST_NAP), self._talking)
                 except (TimeoutError, BlockingIOError):
                     continue
                 with self._talking:

@@ -32,7 +32,7 @@ from fencepost.engines.etcd.lease import Entry, Lease
 from fencepost.engines.etcd.record import Contender, eviction_of
 from fencepost.engines.etcd.sight import Sight
 from fencepost.engines.etcd.watchtower import Watchtower
-from fencepost.errors import Unavailable
+from fencepost.errors import EngineError, Unavailable
 
 PAGE = 5_000
 BATCH = 100
@@ -53,6 +53,8 @@ class AsyncEtcdEngine:
         survives="minority",
         order="arrival",
         death="lease",
+        # Who waits hears only of those who leave.
+        downgrade=False,
         cells=True,
         ttl_floor=1.0,
         neighbours=("etcdctl",),
@@ -163,7 +165,7 @@ class AsyncEtcdEngine:
             queues, revision = await self._read(entry.places)
         if own:
             entry.created = own[0].created
-            if entry.who in queue.granted(queues):
+            if queue.is_granted(queues, entry.who, entry.request.asks):
                 return self._grant(entry, entry.created)
         names = [place.name for place in entry.places]
         seen = queue.in_the_way(queues, names, entry.who)
@@ -205,6 +207,9 @@ class AsyncEtcdEngine:
             if self._tower.has_won(entry):
                 return self._grant(entry, entry.created)
             # Something else has changed, or time is over: how it stands is read, not guessed.
+            if self._ear.is_elsewhere(self._client.link.endpoints.current):
+                # The member we listened at has failed us in other calls: it may never say anything any more.
+                self._ear.close()
             answer = await self.claim(queued.request, wait=True)
             if not isinstance(answer, Queued):
                 return Gone(WITHDRAWN) if isinstance(answer, Busy) else answer
@@ -234,17 +239,6 @@ class AsyncEtcdEngine:
         if outcome.succeeded or entry.created == claim.token:
             lease.drop(entry, claim.name)
         return outcome.succeeded
-
-    async def share(self, claim: Claim) -> bool:
-        lease = self._leases.get(claim.holder.id)
-        entry = None if lease is None else lease.entries.get(claim.serial)
-        if lease is None or entry is None or claim.name not in entry.held:
-            return False
-        outcome = await self._client.commit(self._step.share(lease, entry, claim.name, claim.token or 0))
-        if outcome is None or not outcome.succeeded:
-            return False
-        entry.share(claim.name)
-        return True
 
     # What operators see and do
 
@@ -320,7 +314,8 @@ class AsyncEtcdEngine:
             view, waiter, new = self._tower.open(self._place(name))
             try:
                 if new:
-                    await self._ear.say(ask.watch(view.number, view.place.start, view.place.end), self._client.link)
+                    watch = ask.watch_deletions(view.number, view.place.start, view.place.end)
+                    await self._ear.say(watch, self._client.link)
                 await self._ear.wait(waiter, self._now() + self._patience)
             finally:
                 if not view.is_live:
@@ -334,7 +329,11 @@ class AsyncEtcdEngine:
             if self._tower.is_empty:
                 self._ear.close()
             elif self._ear.is_open:
-                await self._ear.say(ask.unwatch(view.number), self._client.link)
+                try:
+                    await self._ear.say(ask.unwatch(view.number), self._client.link)
+                except EngineError:
+                    # The stream is lost, and with it every watch: whoever waits opens another.
+                    return
 
     async def _commit(self, transaction: bytes) -> Outcome:
         outcome = await self._client.commit(transaction)

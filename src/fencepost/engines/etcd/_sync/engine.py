@@ -32,7 +32,7 @@ from fencepost.engines.etcd.lease import Entry, Lease
 from fencepost.engines.etcd.record import Contender, eviction_of
 from fencepost.engines.etcd.sight import Sight
 from fencepost.engines.etcd.watchtower import Watchtower
-from fencepost.errors import Unavailable
+from fencepost.errors import EngineError, Unavailable
 
 PAGE = 5_000
 BATCH = 100
@@ -163,7 +163,7 @@ class EtcdEngine:
             queues, revision = self._read(entry.places)
         if own:
             entry.created = own[0].created
-            if entry.who in queue.granted(queues):
+            if queue.is_granted(queues, entry.who, entry.request.asks):
                 return self._grant(entry, entry.created)
         names = [place.name for place in entry.places]
         seen = queue.in_the_way(queues, names, entry.who)
@@ -205,6 +205,9 @@ class EtcdEngine:
             if self._tower.has_won(entry):
                 return self._grant(entry, entry.created)
             # Something else has changed, or time is over: how it stands is read, not guessed.
+            if self._ear.is_elsewhere(self._client.link.endpoints.current):
+                # The member we listened at has failed us in other calls: it may never say anything any more.
+                self._ear.close()
             answer = self.claim(queued.request, wait=True)
             if not isinstance(answer, Queued):
                 return Gone(WITHDRAWN) if isinstance(answer, Busy) else answer
@@ -320,7 +323,8 @@ class EtcdEngine:
             view, waiter, new = self._tower.open(self._place(name))
             try:
                 if new:
-                    self._ear.say(ask.watch(view.number, view.place.start, view.place.end), self._client.link)
+                    watch = ask.watch_deletions(view.number, view.place.start, view.place.end)
+                    self._ear.say(watch, self._client.link)
                 self._ear.wait(waiter, self._now() + self._patience)
             finally:
                 if not view.is_live:
@@ -334,7 +338,11 @@ class EtcdEngine:
             if self._tower.is_empty:
                 self._ear.close()
             elif self._ear.is_open:
-                self._ear.say(ask.unwatch(view.number), self._client.link)
+                try:
+                    self._ear.say(ask.unwatch(view.number), self._client.link)
+                except EngineError:
+                    # The stream is lost, and with it every watch: whoever waits opens another.
+                    return
 
     def _commit(self, transaction: bytes) -> Outcome:
         outcome = self._client.commit(transaction)
