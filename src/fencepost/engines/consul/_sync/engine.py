@@ -20,6 +20,7 @@ from fencepost.core.claim import Claim, Mode, Request, ahead
 from fencepost.core.holder import Holder
 from fencepost.core.traits import Traits
 from fencepost.core.url import Url
+from fencepost.engines.consul import shortcut
 from fencepost.engines.consul._sync.line import Line
 from fencepost.engines.consul._sync.store import Store
 from fencepost.engines.consul.address import TTL_MIN, locate
@@ -145,17 +146,26 @@ class ConsulEngine:
         known = entry is not None
         if entry is None:
             entry = lease.entries[request.serial] = Entry(request, self._prefix)
+        tried = wait and self._line.is_busy(entry.locks)
         try:
             for _ in range(MOST_ATTEMPTS):
                 views = self._standing(lease, entry) if known else None
-                if views is None:
+                if views is None and not tried:
+                    taken = self._seize(lease, entry)
+                    if isinstance(taken, Conflict):
+                        tried = not self._is_outdated(lease, taken)
+                    elif taken is not None:
+                        entry.grant(taken)
+                        return Granted(taken)
+                    else:
+                        tried = True
+                if views is None and tried:
                     views = self._enter(lease, entry, wait=wait)
-                if views is None:
-                    if lease.holder.id not in self._leases:
-                        return Gone(ENDED)
-                    known = True
-                    continue
-                return self._answer(lease, entry, views, wait=wait)
+                if views is not None:
+                    return self._answer(lease, entry, views, wait=wait)
+                if lease.holder.id not in self._leases:
+                    return Gone(ENDED)
+                known = True
         except BaseException:
             # It may still be on its way: see `Lease`.
             lease.doubt = True
@@ -170,29 +180,44 @@ class ConsulEngine:
             return views
         if any(members):
             self._leave(lease, entry.request)
+        # What it may have been told of is not so any more.
+        entry.tokens = None
+        return None
+
+    def _seize(self, lease: Lease, entry: Entry) -> tuple[int, ...] | Conflict | None:
+        """Take all at once if nobody is there: the tokens. None if it was taken, and had to be given back."""
+        request, locks = entry.request, entry.locks
+        if shortcut.is_short(request):
+            response = self._store.send(
+                shortcut.claim(lease, request, locks[request.asks[0].name], self._store.now())
+            )
+            token = shortcut.token_of(response.body) if response.status == 200 else None
+            if token is not None:
+                return (token,)
+            found = self._store.outcome(response)
+        else:
+            taking = seize(lease.record(request, self._store.now()), lease.session, locks)
+            trees = [tree(key) for key in locks.values()]
+            found = self._store.transact([at_index(lease.key, lease.epoch), *taking, *trees])
+        if isinstance(found, Conflict):
+            return found
+        views = self._line.views_of(locks, found)
+        if not any(view.waiters or view.wrong for view in views.values()):
+            return tokens_of(request, views)
+        # Somebody was waiting unseen, as after a death: it goes first.
+        self._leave(lease, request)
         return None
 
     def _enter(self, lease: Lease, entry: Entry, *, wait: bool) -> Mapping[str, View] | None:
-        """Take all at once if nobody is there, else a place in the queue. None if it has to be tried again."""
-        record = lease.record(entry.request, self._store.now())
-        insist = at_index(lease.key, lease.epoch)
-        trees = [tree(key) for key in entry.locks.values()]
-        if not (wait and self._line.is_busy(entry.locks)):
-            found = self._store.transact([insist, *seize(record, lease.session, entry.locks), *trees])
-            if not isinstance(found, Conflict):
-                views = self._line.views_of(entry.locks, found)
-                if not any(view.waiters or view.wrong for view in views.values()):
-                    return views
-                # Somebody was waiting unseen, as after a death: it goes first.
-                self._leave(lease, entry.request)
-            elif self._is_outdated(lease, found):
-                return None
+        """Take a place in the queue. None if it has to be tried again."""
         if not wait:
             views = self._line.settle(self._line.views(entry.locks))
             if not is_open_to(entry.request, views):
                 return views
         entry.queued = True
-        found = self._store.transact([insist, *queue_up(record, lease.session, entry.locks.values()), *trees])
+        places = queue_up(lease.record(entry.request, self._store.now()), lease.session, entry.locks.values())
+        trees = [tree(key) for key in entry.locks.values()]
+        found = self._store.transact([at_index(lease.key, lease.epoch), *places, *trees])
         if isinstance(found, Conflict):
             self._is_outdated(lease, found)
             return None
@@ -278,6 +303,11 @@ class ConsulEngine:
         lease = self._leases.get(holder.id)
         entry = None if lease is None else lease.entries.get(serial)
         queued = entry is None or entry.queued
+        if not queued and lease is not None and not lease.doubt and ask.mode is Mode.EXCLUSIVE and token:
+            lease.drop(serial, ask.name)
+            # Whoever has come since, and waits, watches the key that goes.
+            response = self._store.send(shortcut.release(lock_of(self._prefix, ask.name), token))
+            return response.status == 200 or not isinstance(self._store.outcome(response), Conflict)
         if lease is not None:
             lease.drop(serial, ask.name)
         name, key = ask.name, lock_of(self._prefix, ask.name)

@@ -41,9 +41,9 @@ class Store:
             raise Refused(
                 f"{len(operations)} operations are more than the {MOST_OPERATIONS} of one transaction in consul"
             )
-        body = json.dumps(operations, separators=(",", ":")).encode()
-        response = self._link.call(b"%b%d\r\n\r\n%b" % (self._txn_head, len(body), body))
-        self._timekeeper.hear(response.date)
+        return self.outcome(self.send(json.dumps(operations, separators=(",", ":")).encode()))
+
+    def outcome(self, response: Response) -> dict[str, Pair] | Conflict:
         if response.status == 200:
             return pairs_of(response.body)
         if response.status == 409:
@@ -51,6 +51,12 @@ class Store:
             if not conflict.says("Permission denied"):
                 return conflict
         raise explain(response, self._link.host)
+
+    def send(self, operations: bytes) -> Response:
+        """A transaction that is written out already, and the answer as it comes."""
+        response = self._link.call(b"%b%d\r\n\r\n%b" % (self._txn_head, len(operations), operations))
+        self._timekeeper.hear(response.date)
+        return response
 
     def watch(
         self, pair: Pair, until: float, watch: wire.Watch, left: float, *, below: bool = False
