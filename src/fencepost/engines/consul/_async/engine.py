@@ -15,26 +15,26 @@ from dataclasses import replace
 from typing import ClassVar
 
 from fencepost._runtime import aio as runtime
-from fencepost.contract.answer import Busy, Gone, Granted, Queued, Renewal, Snapshot, Standing
+from fencepost.contract.answer import Busy, Gone, Granted, Queued, Renewal, Snapshot
 from fencepost.core.claim import Claim, Mode, Request, ahead
 from fencepost.core.holder import Holder
 from fencepost.core.traits import Traits
 from fencepost.core.url import Url
 from fencepost.engines.consul import shortcut
 from fencepost.engines.consul._async.line import AsyncLine
+from fencepost.engines.consul._async.register import AsyncRegister
 from fencepost.engines.consul._async.store import AsyncStore
 from fencepost.engines.consul.address import TTL_MIN, locate
-from fencepost.engines.consul.audit import Removal, evictions_of, read_audit, why_gone, write_audit
-from fencepost.engines.consul.key import AUDIT, LOCK, lock_of, name_of, path_of, place_of, split
+from fencepost.engines.consul.audit import why_gone
+from fencepost.engines.consul.key import lock_of, place_of
 from fencepost.engines.consul.lease import Entry, Lease
 from fencepost.engines.consul.record import read
-from fencepost.engines.consul.scene import View, hand_over, heir_of, is_open_to, queue_up, seize, tokens_of, view_of
+from fencepost.engines.consul.scene import View, hand_over, heir_of, is_open_to, queue_up, seize, tokens_of
 from fencepost.engines.consul.transaction import (
     Conflict,
     Operation,
     Pair,
     at_index,
-    change,
     delete,
     one,
     tree,
@@ -67,9 +67,9 @@ class AsyncConsulEngine:
         if self._address.ttl_min != TTL_MIN:
             vars(self)["traits"] = replace(self.traits, ttl_floor=self._address.ttl_min)
         self._prefix = self._address.prefix
-        self._audit = self._prefix + AUDIT
         self._store = AsyncStore(self._address, patience)
         self._line = AsyncLine(self._store, self._prefix, clock)
+        self._register = AsyncRegister(self._store, self._line, self._prefix)
         self._leases: dict[str, Lease] = {}
 
     # Leases
@@ -105,14 +105,14 @@ class AsyncConsulEngine:
         looked = lease.next_looks(list(claims), MOST_LOOKS)
         keys = [self._key_of(claim) for claim in looked]
         shared = {claim.name: lock_of(self._prefix, claim.name) for claim in looked if claim.ask.mode != Mode.EXCLUSIVE}
-        found = await self._read([one(key) for key in {*keys, *shared.values()}])
+        found = await self._store.read([one(key) for key in {*keys, *shared.values()}])
         if any(not found[key].session for key in shared.values()):
             # The one of us who kept others out has died: let another do so.
             await self._line.settle(await self._line.views(shared))
         amiss = [claim for claim, key in zip(looked, keys, strict=True) if found[key].modified != claim.token]
         if not amiss:
             return []
-        removals = read_audit((await self._read([one(self._audit)])).get(self._audit))
+        removals = await self._register.removals()
         for claim in amiss:
             lease.drop(claim.serial, claim.name)
         return [(each.serial, each.name, why_gone(each.name, each.token, removals) or LOST) for each in amiss]
@@ -227,7 +227,7 @@ class AsyncConsulEngine:
         """Whether the lease was what stood in the way; then it is brought up to date, or found to have ended."""
         if 0 not in conflict.reasons and not conflict.says("invalid session", lease.session):
             return False
-        found = (await self._read([one(lease.key)]))[lease.key]
+        found = (await self._store.read([one(lease.key)]))[lease.key]
         if found.session != lease.session:
             self._forget(lease, ENDED)
         lease.epoch = found.modified
@@ -288,7 +288,7 @@ class AsyncConsulEngine:
         found = await self._transact(lease, [*places, *(tree(each) for each in locks.values())])
         for _ in range(MOST_ATTEMPTS):
             if isinstance(found, Conflict):
-                found = await self._read([tree(each) for each in locks.values()])
+                found = await self._store.read([tree(each) for each in locks.values()])
             views = self._line.views_of(locks, found)
             held = [pair for each in locks.values() if (pair := _own(found.get(each), key)) is not None]
             if not held:
@@ -334,63 +334,13 @@ class AsyncConsulEngine:
     # What operators see and do
 
     async def look(self, name: str) -> Snapshot:
-        key, audit = lock_of(self._prefix, name), self._audit
-        found = await self._read([tree(key), one(audit)])
-        view = (await self._line.settle(self._line.views_of({name: key}, found)))[name]
-        now = self._store.now()
-        removals = read_audit(found.get(audit))
-        standings = [self._standing_of(view, claim, now) for claim in view.claims()]
-        return Snapshot(
-            name,
-            holders=tuple(each for each in standings if each.claim.token is not None),
-            waiters=tuple(each for each in standings if each.claim.token is None),
-            evictions=evictions_of(name, removals, now),
-        )
-
-    def _standing_of(self, view: View, claim: Claim, now: float) -> Standing:
-        """What is left of a lease consul does not say: at most all of it."""
-        member = view.find((claim.holder.id, claim.serial))
-        if member is None:
-            return Standing(claim, 0.0, 0.0)
-        return Standing(claim, max(0.0, now - member.record.at), member.record.ttl)
+        return await self._register.look(name)
 
     async def names(self, prefix: str) -> Sequence[str]:
-        # As much of the prefix as its keys have in common with it for sure.
-        folder, slash, _ = prefix.rpartition("/")
-        found = await self._store.list(self._prefix + path_of(folder) + slash if folder else self._prefix)
-        locks: dict[str, dict[str, Pair]] = {}
-        for key, pair in found.items():
-            each = split(self._prefix, key)
-            if each is not None:
-                locks.setdefault(each, {})[key] = pair
-        names = []
-        for key, pairs in locks.items():
-            name = name_of(key[len(self._prefix) : -len(LOCK)])
-            view = view_of(name, key, pairs)
-            if name.startswith(prefix) and view.claims() and not view.foreign:
-                names.append(name)
-        return sorted(names)
+        return await self._register.names(prefix)
 
     async def evict(self, name: str, by: str) -> tuple[Claim, ...]:
-        key, audit = lock_of(self._prefix, name), self._audit
-        for _ in range(MOST_ATTEMPTS):
-            found = await self._read([tree(key), one(audit)])
-            view = (await self._line.settle(self._line.views_of({name: key}, found)))[name]
-            taken = [claim for claim in view.claims() if claim.token is not None]
-            if not taken or view.foreign:
-                return ()
-            pairs = [member.pair for member in view.holders] or [pair for pair in (view.lock,) if pair is not None]
-            operations = [each for pair in pairs for each in (unchanged(pair), delete(pair.key))]
-            operations += [delete(place_of(key, claim.holder.id, claim.serial)) for claim in taken]
-            now = self._store.now()
-            removals = read_audit(found.get(audit))
-            removals += [Removal(name, claim.token or 0, claim.holder.label, by, now) for claim in taken]
-            operations.append(change(audit, found[audit].modified, write_audit(removals)))
-            after = await self._store.transact([*operations, tree(key)])
-            if not isinstance(after, Conflict):
-                await self._line.settle(self._line.views_of({name: key}, after))
-                return tuple(taken)
-        raise Unavailable(f"consul changed too often under {MOST_ATTEMPTS} attempts to evict")
+        return await self._register.evict(name, by)
 
     async def close(self) -> None:
         for lease in list(self._leases.values()):
@@ -404,12 +354,6 @@ class AsyncConsulEngine:
         """The key that tells whether the claim is held, by its index."""
         key = lock_of(self._prefix, claim.name)
         return key if claim.ask.mode is Mode.EXCLUSIVE else place_of(key, claim.holder.id, claim.serial)
-
-    async def _read(self, operations: list[Operation]) -> dict[str, Pair]:
-        found = await self._store.transact(operations)
-        if isinstance(found, Conflict):
-            raise Unavailable(f"consul did not read: {'; '.join(found.reasons.values())}")
-        return found
 
     async def _transact(self, lease: Lease | None, operations: list[Operation]) -> dict[str, Pair] | Conflict:
         """A transaction after which no claim of the lease that is still on its way can be granted any more."""

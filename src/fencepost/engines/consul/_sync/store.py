@@ -20,7 +20,7 @@ from fencepost.engines.consul.transaction import (
 )
 from fencepost.engines.consul.trouble import explain
 from fencepost.engines.consul.wire import threads as wire
-from fencepost.errors import Refused
+from fencepost.errors import Refused, Unavailable
 
 # An agent answers up to a sixteenth later than asked.
 LONGEST_WATCH = 60
@@ -42,6 +42,13 @@ class Store:
                 f"{len(operations)} operations are more than the {MOST_OPERATIONS} of one transaction in consul"
             )
         return self.outcome(self.send(json.dumps(operations, separators=(",", ":")).encode()))
+
+    def read(self, operations: Sequence[Operation]) -> dict[str, Pair]:
+        """A transaction of reads only."""
+        found = self.transact(operations)
+        if isinstance(found, Conflict):
+            raise Unavailable(f"consul did not read: {'; '.join(found.reasons.values())}")
+        return found
 
     def outcome(self, response: Response) -> dict[str, Pair] | Conflict:
         if response.status == 200:
