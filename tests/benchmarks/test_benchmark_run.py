@@ -28,3 +28,12 @@ def test_an_unknown_experiment_is_refused_by_name() -> None:
     run = bench("--only", "z")
     assert run.returncode == 2
     assert "no experiment 'z': choose from a, b, c, d" in run.stderr
+
+
+def test_a_quick_run_on_consul_keeps_all_locks(tmp_path: Path) -> None:
+    run = bench("consul", "--quick", "--seed", "1", "--json", str(tmp_path / "figures.json"))
+    assert run.returncode == 0, run.stderr
+    figures = json.loads((tmp_path / "figures.json").read_text())
+    assert all(figures[letter]["targets"] for letter in "abcd")
+    assert figures["d"]["figures"]["lost"] == 0
+    assert figures["d"]["figures"]["renewals"] > 0
