@@ -44,3 +44,12 @@ def test_a_quick_run_on_redis_reports_every_experiment_with_its_targets(tmp_path
     figures = json.loads((tmp_path / "figures.json").read_text())
     assert all(figures[letter]["targets"] for letter in "abcde")
     assert figures["e"]["figures"]["fencepost redis://"]["lost"] == 0
+
+
+def test_a_quick_run_on_consul_keeps_all_locks(tmp_path: Path) -> None:
+    run = bench("consul", "--quick", "--seed", "1", "--json", str(tmp_path / "figures.json"))
+    assert run.returncode == 0, run.stderr
+    figures = json.loads((tmp_path / "figures.json").read_text())
+    assert all(figures[letter]["targets"] for letter in "abcd")
+    assert figures["d"]["figures"]["lost"] == 0
+    assert figures["d"]["figures"]["renewals"] > 0

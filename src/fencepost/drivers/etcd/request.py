@@ -106,6 +106,11 @@ def lease_time_to_live(lease: int, *, keys: bool = False) -> bytes:
 # Watching, and who we are.
 
 
+def watch(number_of_watch: int, key: bytes) -> bytes:
+    """Tell of every change of one key from now on."""
+    return message(1, text(1, key) + number(7, number_of_watch))
+
+
 def watch_deletions(number_of_watch: int, key: bytes, end: bytes) -> bytes:
     """Tell of every deletion from now on. We number watches ourselves, so as to know them by it."""
     # The filter for puts is number 0 in a list, which must be written out.

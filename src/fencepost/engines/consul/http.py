@@ -5,8 +5,6 @@ from typing import NamedTuple
 
 class Response(NamedTuple):
     status: int
-    # What a blocking query says to wait for next; 0 if it is not one.
-    at: int
     # The server's own clock, as it writes it.
     date: bytes
     body: bytes
@@ -45,9 +43,7 @@ class Parser:
                 raise Malformed("more than the answer came")
             body = data[self._body_at :]
         head = self._head
-        response = Response(
-            int(head[9:12]), _number(head, b"x-consul-index"), _field(head, b"date"), body, b"connection: close" in head
-        )
+        response = Response(int(head[9:12]), _field(head, b"Date"), body, b"connection: close" in head.lower())
         self._data, self._body_at = b"", 0
         return response
 
@@ -55,25 +51,25 @@ class Parser:
         end = data.find(b"\r\n\r\n")
         if end < 0:
             return False
-        head = self._head = data[: end + 2].lower()
-        if head[:7] != b"http/1.":
+        head = self._head = data[: end + 2]
+        if head[:7] != b"HTTP/1.":
             raise Malformed("this is no HTTP")
         self._body_at = end + 4
-        self._length = None if b"transfer-encoding: chunked" in head else _number(head, b"content-length")
+        length = _field(head, b"Content-Length")
+        chunked = not length and b"transfer-encoding: chunked" in head.lower()
+        self._length = None if chunked else int(length or 0)
         return True
 
 
 def _field(head: bytes, name: bytes) -> bytes:
+    """As an agent writes it; a proxy before it may write all in small letters."""
     start = head.find(b"\r\n%b: " % name)
     if start < 0:
-        return b""
+        start = head.lower().find(b"\r\n%b: " % name.lower())
+        if start < 0:
+            return b""
     start += len(name) + 4
     return head[start : head.find(b"\r\n", start)]
-
-
-def _number(head: bytes, name: bytes) -> int:
-    text = _field(head, name)
-    return int(text) if text else 0
 
 
 def _unchunk(data: bytes, at: int) -> bytes | None:

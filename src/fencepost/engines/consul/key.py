@@ -6,6 +6,7 @@ what a path can not hold is written as %XX, and so is '%' itself. No two names h
 """
 
 import re
+from functools import lru_cache
 
 LOCK = "/.lock"
 AUDIT = ".fencepost/audit"
@@ -24,6 +25,7 @@ def name_of(path: str) -> str:
     return _ESCAPED.sub(_unescape, path).replace("\0", "")
 
 
+@lru_cache(maxsize=10_000)
 def lock_of(prefix: str, name: str) -> str:
     return f"{prefix}{path_of(name)}{LOCK}"
 

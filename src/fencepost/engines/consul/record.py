@@ -32,18 +32,22 @@ class Record(NamedTuple):
 
 def write(record: Record) -> str:
     (holder, label), serial, asks = record.request
-    return _encode(
-        {
-            MARK: 1,
-            "holder": holder,
-            "label": label,
-            "serial": serial,
-            "ttl": record.ttl,
-            "at": round(record.at, 3),
-            "granted": record.granted,
-            "asks": asks,
-        }
+    told = "true" if record.granted else "false"
+    text = (
+        f'{{"{MARK}":1,"holder":"{holder}","label":{_quoted(label)},"serial":{serial},"ttl":{record.ttl},'
+        f'"at":{record.at:.3f},"granted":{told},"asks":{_asked(asks)}}}'
     )
+    return b64encode(text.encode()).decode()
+
+
+@lru_cache(maxsize=1024)
+def _quoted(text: str) -> str:
+    return json.dumps(text)
+
+
+@lru_cache(maxsize=10_000)
+def _asked(asks: tuple[Ask, ...]) -> str:
+    return json.dumps(asks)
 
 
 @lru_cache(maxsize=1024)

@@ -15,26 +15,27 @@ from dataclasses import replace
 from typing import ClassVar
 
 from fencepost._runtime import aio as runtime
-from fencepost.contract.answer import Busy, Cell, Gone, Granted, Queued, Renewal, Snapshot, Standing
+from fencepost.contract.answer import Busy, Cell, Gone, Granted, Queued, Renewal, Snapshot
 from fencepost.core.claim import Claim, Mode, Request, ahead
 from fencepost.core.holder import Holder
 from fencepost.core.traits import Traits
 from fencepost.core.url import Url
+from fencepost.engines.consul import shortcut
 from fencepost.engines.consul._async.cells import AsyncCells
 from fencepost.engines.consul._async.line import AsyncLine
+from fencepost.engines.consul._async.register import AsyncRegister
 from fencepost.engines.consul._async.store import AsyncStore
 from fencepost.engines.consul.address import TTL_MIN, locate
-from fencepost.engines.consul.audit import Removal, evictions_of, read_audit, why_gone, write_audit
-from fencepost.engines.consul.key import AUDIT, LOCK, lock_of, name_of, path_of, place_of, split
+from fencepost.engines.consul.audit import why_gone
+from fencepost.engines.consul.key import lock_of, place_of
 from fencepost.engines.consul.lease import Entry, Lease
 from fencepost.engines.consul.record import read
-from fencepost.engines.consul.scene import View, hand_over, heir_of, is_open_to, queue_up, seize, tokens_of, view_of
+from fencepost.engines.consul.scene import View, hand_over, heir_of, is_open_to, queue_up, seize, tokens_of
 from fencepost.engines.consul.transaction import (
     Conflict,
     Operation,
     Pair,
     at_index,
-    change,
     delete,
     one,
     tree,
@@ -69,9 +70,9 @@ class AsyncConsulEngine:
         if self._address.ttl_min != TTL_MIN:
             vars(self)["traits"] = replace(self.traits, ttl_floor=self._address.ttl_min)
         self._prefix = self._address.prefix
-        self._audit = self._prefix + AUDIT
         self._store = AsyncStore(self._address, patience)
         self._line = AsyncLine(self._store, self._prefix, clock)
+        self._register = AsyncRegister(self._store, self._line, self._prefix)
         self._leases: dict[str, Lease] = {}
         self._cells = AsyncCells(self._store, self._prefix)
 
@@ -108,14 +109,14 @@ class AsyncConsulEngine:
         looked = lease.next_looks(list(claims), MOST_LOOKS)
         keys = [self._key_of(claim) for claim in looked]
         shared = {claim.name: lock_of(self._prefix, claim.name) for claim in looked if claim.ask.mode != Mode.EXCLUSIVE}
-        found = await self._read([one(key) for key in {*keys, *shared.values()}])
+        found = await self._store.read([one(key) for key in {*keys, *shared.values()}])
         if any(not found[key].session for key in shared.values()):
             # The one of us who kept others out has died: let another do so.
             await self._line.settle(await self._line.views(shared))
         amiss = [claim for claim, key in zip(looked, keys, strict=True) if found[key].modified != claim.token]
         if not amiss:
             return []
-        removals = read_audit((await self._read([one(self._audit)])).get(self._audit))
+        removals = await self._register.removals()
         for claim in amiss:
             lease.drop(claim.serial, claim.name)
         return [(each.serial, each.name, why_gone(each.name, each.token, removals) or LOST) for each in amiss]
@@ -149,17 +150,26 @@ class AsyncConsulEngine:
         known = entry is not None
         if entry is None:
             entry = lease.entries[request.serial] = Entry(request, self._prefix)
+        tried = wait and self._line.is_busy(entry.locks)
         try:
             for _ in range(MOST_ATTEMPTS):
                 views = await self._standing(lease, entry) if known else None
-                if views is None:
+                if views is None and not tried:
+                    taken = await self._seize(lease, entry)
+                    if isinstance(taken, Conflict):
+                        tried = not await self._is_outdated(lease, taken)
+                    elif taken is not None:
+                        entry.grant(taken)
+                        return Granted(taken)
+                    else:
+                        tried = True
+                if views is None and tried:
                     views = await self._enter(lease, entry, wait=wait)
-                if views is None:
-                    if lease.holder.id not in self._leases:
-                        return Gone(ENDED)
-                    known = True
-                    continue
-                return await self._answer(lease, entry, views, wait=wait)
+                if views is not None:
+                    return await self._answer(lease, entry, views, wait=wait)
+                if lease.holder.id not in self._leases:
+                    return Gone(ENDED)
+                known = True
         except BaseException:
             # It may still be on its way: see `Lease`.
             lease.doubt = True
@@ -174,29 +184,44 @@ class AsyncConsulEngine:
             return views
         if any(members):
             await self._leave(lease, entry.request)
+        # What it may have been told of is not so any more.
+        entry.tokens = None
+        return None
+
+    async def _seize(self, lease: Lease, entry: Entry) -> tuple[int, ...] | Conflict | None:
+        """Take all at once if nobody is there: the tokens. None if it was taken, and had to be given back."""
+        request, locks = entry.request, entry.locks
+        if shortcut.is_short(request):
+            response = await self._store.send(
+                shortcut.claim(lease, request, locks[request.asks[0].name], self._store.now())
+            )
+            token = shortcut.token_of(response.body) if response.status == 200 else None
+            if token is not None:
+                return (token,)
+            found = self._store.outcome(response)
+        else:
+            taking = seize(lease.record(request, self._store.now()), lease.session, locks)
+            trees = [tree(key) for key in locks.values()]
+            found = await self._store.transact([at_index(lease.key, lease.epoch), *taking, *trees])
+        if isinstance(found, Conflict):
+            return found
+        views = self._line.views_of(locks, found)
+        if not any(view.waiters or view.wrong for view in views.values()):
+            return tokens_of(request, views)
+        # Somebody was waiting unseen, as after a death: it goes first.
+        await self._leave(lease, request)
         return None
 
     async def _enter(self, lease: Lease, entry: Entry, *, wait: bool) -> Mapping[str, View] | None:
-        """Take all at once if nobody is there, else a place in the queue. None if it has to be tried again."""
-        record = lease.record(entry.request, self._store.now())
-        insist = at_index(lease.key, lease.epoch)
-        trees = [tree(key) for key in entry.locks.values()]
-        if not (wait and self._line.is_busy(entry.locks)):
-            found = await self._store.transact([insist, *seize(record, lease.session, entry.locks), *trees])
-            if not isinstance(found, Conflict):
-                views = self._line.views_of(entry.locks, found)
-                if not any(view.waiters or view.wrong for view in views.values()):
-                    return views
-                # Somebody was waiting unseen, as after a death: it goes first.
-                await self._leave(lease, entry.request)
-            elif await self._is_outdated(lease, found):
-                return None
+        """Take a place in the queue. None if it has to be tried again."""
         if not wait:
             views = await self._line.settle(await self._line.views(entry.locks))
             if not is_open_to(entry.request, views):
                 return views
         entry.queued = True
-        found = await self._store.transact([insist, *queue_up(record, lease.session, entry.locks.values()), *trees])
+        places = queue_up(lease.record(entry.request, self._store.now()), lease.session, entry.locks.values())
+        trees = [tree(key) for key in entry.locks.values()]
+        found = await self._store.transact([at_index(lease.key, lease.epoch), *places, *trees])
         if isinstance(found, Conflict):
             await self._is_outdated(lease, found)
             return None
@@ -206,7 +231,7 @@ class AsyncConsulEngine:
         """Whether the lease was what stood in the way; then it is brought up to date, or found to have ended."""
         if 0 not in conflict.reasons and not conflict.says("invalid session", lease.session):
             return False
-        found = (await self._read([one(lease.key)]))[lease.key]
+        found = (await self._store.read([one(lease.key)]))[lease.key]
         if found.session != lease.session:
             self._forget(lease, ENDED)
         lease.epoch = found.modified
@@ -267,7 +292,7 @@ class AsyncConsulEngine:
         found = await self._transact(lease, [*places, *(tree(each) for each in locks.values())])
         for _ in range(MOST_ATTEMPTS):
             if isinstance(found, Conflict):
-                found = await self._read([tree(each) for each in locks.values()])
+                found = await self._store.read([tree(each) for each in locks.values()])
             views = self._line.views_of(locks, found)
             held = [pair for each in locks.values() if (pair := _own(found.get(each), key)) is not None]
             if not held:
@@ -282,6 +307,11 @@ class AsyncConsulEngine:
         lease = self._leases.get(holder.id)
         entry = None if lease is None else lease.entries.get(serial)
         queued = entry is None or entry.queued
+        if not queued and lease is not None and not lease.doubt and ask.mode is Mode.EXCLUSIVE and token:
+            lease.drop(serial, ask.name)
+            # Whoever has come since, and waits, watches the key that goes.
+            response = await self._store.send(shortcut.release(lock_of(self._prefix, ask.name), token))
+            return response.status == 200 or not isinstance(self._store.outcome(response), Conflict)
         if lease is not None:
             lease.drop(serial, ask.name)
         name, key = ask.name, lock_of(self._prefix, ask.name)
@@ -308,63 +338,13 @@ class AsyncConsulEngine:
     # What operators see and do
 
     async def look(self, name: str) -> Snapshot:
-        key, audit = lock_of(self._prefix, name), self._audit
-        found = await self._read([tree(key), one(audit)])
-        view = (await self._line.settle(self._line.views_of({name: key}, found)))[name]
-        now = self._store.now()
-        removals = read_audit(found.get(audit))
-        standings = [self._standing_of(view, claim, now) for claim in view.claims()]
-        return Snapshot(
-            name,
-            holders=tuple(each for each in standings if each.claim.token is not None),
-            waiters=tuple(each for each in standings if each.claim.token is None),
-            evictions=evictions_of(name, removals, now),
-        )
-
-    def _standing_of(self, view: View, claim: Claim, now: float) -> Standing:
-        """What is left of a lease consul does not say: at most all of it."""
-        member = view.find((claim.holder.id, claim.serial))
-        if member is None:
-            return Standing(claim, 0.0, 0.0)
-        return Standing(claim, max(0.0, now - member.record.at), member.record.ttl)
+        return await self._register.look(name)
 
     async def names(self, prefix: str) -> Sequence[str]:
-        # As much of the prefix as its keys have in common with it for sure.
-        folder, slash, _ = prefix.rpartition("/")
-        found = await self._store.list(self._prefix + path_of(folder) + slash if folder else self._prefix)
-        locks: dict[str, dict[str, Pair]] = {}
-        for key, pair in found.items():
-            each = split(self._prefix, key)
-            if each is not None:
-                locks.setdefault(each, {})[key] = pair
-        names = []
-        for key, pairs in locks.items():
-            name = name_of(key[len(self._prefix) : -len(LOCK)])
-            view = view_of(name, key, pairs)
-            if name.startswith(prefix) and view.claims() and not view.foreign:
-                names.append(name)
-        return sorted(names)
+        return await self._register.names(prefix)
 
     async def evict(self, name: str, by: str) -> tuple[Claim, ...]:
-        key, audit = lock_of(self._prefix, name), self._audit
-        for _ in range(MOST_ATTEMPTS):
-            found = await self._read([tree(key), one(audit)])
-            view = (await self._line.settle(self._line.views_of({name: key}, found)))[name]
-            taken = [claim for claim in view.claims() if claim.token is not None]
-            if not taken or view.foreign:
-                return ()
-            pairs = [member.pair for member in view.holders] or [pair for pair in (view.lock,) if pair is not None]
-            operations = [each for pair in pairs for each in (unchanged(pair), delete(pair.key))]
-            operations += [delete(place_of(key, claim.holder.id, claim.serial)) for claim in taken]
-            now = self._store.now()
-            removals = read_audit(found.get(audit))
-            removals += [Removal(name, claim.token or 0, claim.holder.label, by, now) for claim in taken]
-            operations.append(change(audit, found[audit].modified, write_audit(removals)))
-            after = await self._store.transact([*operations, tree(key)])
-            if not isinstance(after, Conflict):
-                await self._line.settle(self._line.views_of({name: key}, after))
-                return tuple(taken)
-        raise Unavailable(f"consul changed too often under {MOST_ATTEMPTS} attempts to evict")
+        return await self._register.evict(name, by)
 
     # Small values
 
@@ -390,12 +370,6 @@ class AsyncConsulEngine:
         """The key that tells whether the claim is held, by its index."""
         key = lock_of(self._prefix, claim.name)
         return key if claim.ask.mode is Mode.EXCLUSIVE else place_of(key, claim.holder.id, claim.serial)
-
-    async def _read(self, operations: list[Operation]) -> dict[str, Pair]:
-        found = await self._store.transact(operations)
-        if isinstance(found, Conflict):
-            raise Unavailable(f"consul did not read: {'; '.join(found.reasons.values())}")
-        return found
 
     async def _transact(self, lease: Lease | None, operations: list[Operation]) -> dict[str, Pair] | Conflict:
         """A transaction after which no claim of the lease that is still on its way can be granted any more."""

@@ -17,7 +17,6 @@ from fencepost.engines.consul.lease import Entry
 from fencepost.engines.consul.scene import View, missing, next_step, tokens_of, view_of, watched
 from fencepost.engines.consul.transaction import Conflict, Pair, tree
 from fencepost.engines.consul.wire import threads as wire
-from fencepost.errors import Unavailable
 
 MOST_STEPS = 1000
 MOST_BUSY = 1000
@@ -44,10 +43,7 @@ class Line:
     # Seeing
 
     def views(self, locks: Mapping[str, str]) -> dict[str, View]:
-        found = self._store.transact([tree(key) for key in locks.values()])
-        if isinstance(found, Conflict):
-            raise Unavailable(f"consul did not read: {'; '.join(found.reasons.values())}")
-        return self.views_of(locks, found)
+        return self.views_of(locks, self._store.read([tree(key) for key in locks.values()]))
 
     def views_of(self, locks: Mapping[str, str], pairs: Mapping[str, Pair]) -> dict[str, View]:
         return {name: view_of(name, key, pairs) for name, key in locks.items()}

@@ -20,7 +20,7 @@ from fencepost.engines.consul.transaction import (
 )
 from fencepost.engines.consul.trouble import explain
 from fencepost.engines.consul.wire import threads as wire
-from fencepost.errors import Refused
+from fencepost.errors import Refused, Unavailable
 
 # An agent answers up to a sixteenth later than asked.
 LONGEST_WATCH = 60
@@ -41,9 +41,16 @@ class Store:
             raise Refused(
                 f"{len(operations)} operations are more than the {MOST_OPERATIONS} of one transaction in consul"
             )
-        body = json.dumps(operations, separators=(",", ":")).encode()
-        response = self._link.call(b"%b%d\r\n\r\n%b" % (self._txn_head, len(body), body))
-        self._timekeeper.hear(response.date)
+        return self.outcome(self.send(json.dumps(operations, separators=(",", ":")).encode()))
+
+    def read(self, operations: Sequence[Operation]) -> dict[str, Pair]:
+        """A transaction of reads only."""
+        found = self.transact(operations)
+        if isinstance(found, Conflict):
+            raise Unavailable(f"consul did not read: {'; '.join(found.reasons.values())}")
+        return found
+
+    def outcome(self, response: Response) -> dict[str, Pair] | Conflict:
         if response.status == 200:
             return pairs_of(response.body)
         if response.status == 409:
@@ -51,6 +58,12 @@ class Store:
             if not conflict.says("Permission denied"):
                 return conflict
         raise explain(response, self._link.host)
+
+    def send(self, operations: bytes) -> Response:
+        """A transaction that is written out already, and the answer as it comes."""
+        response = self._link.call(b"%b%d\r\n\r\n%b" % (self._txn_head, len(operations), operations))
+        self._timekeeper.hear(response.date)
+        return response
 
     def watch(
         self, pair: Pair, until: float, watch: wire.Watch, left: float, *, below: bool = False

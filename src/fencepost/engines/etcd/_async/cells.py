@@ -43,7 +43,7 @@ class AsyncCells:
         self._watches[number] = waiter
         try:
             # The watch is open before the cell is read, so that no change falls between.
-            await self._ear.say(ask.watch(number, own, b""), self._client.link)
+            await self._ear.say(ask.watch(number, own), self._client.link)
             await self._ear.wait(waiter, until)
             while True:
                 waiter.stirred = False

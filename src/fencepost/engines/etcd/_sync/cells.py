@@ -43,7 +43,7 @@ class Cells:
         self._watches[number] = waiter
         try:
             # The watch is open before the cell is read, so that no change falls between.
-            self._ear.say(ask.watch(number, own, b""), self._client.link)
+            self._ear.say(ask.watch(number, own), self._client.link)
             self._ear.wait(waiter, until)
             while True:
                 waiter.stirred = False

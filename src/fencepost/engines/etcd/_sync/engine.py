@@ -53,6 +53,8 @@ class EtcdEngine:
         survives="minority",
         order="arrival",
         death="lease",
+        # Who waits hears only of those who leave.
+        downgrade=False,
         cells=True,
         ttl_floor=1.0,
         neighbours=("etcdctl",),
@@ -237,17 +239,6 @@ class EtcdEngine:
         if outcome.succeeded or entry.created == claim.token:
             lease.drop(entry, claim.name)
         return outcome.succeeded
-
-    def share(self, claim: Claim) -> bool:
-        lease = self._leases.get(claim.holder.id)
-        entry = None if lease is None else lease.entries.get(claim.serial)
-        if lease is None or entry is None or claim.name not in entry.held:
-            return False
-        outcome = self._client.commit(self._step.share(lease, entry, claim.name, claim.token or 0))
-        if outcome is None or not outcome.succeeded:
-            return False
-        entry.share(claim.name)
-        return True
 
     # What operators see and do
 

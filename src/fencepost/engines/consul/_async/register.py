@@ -1,0 +1,86 @@
+# Written by hand; the blocking twin under _sync is generated from it.
+"""What operators see and do: who holds what, and taking it away, on the record."""
+
+from collections.abc import Sequence
+
+from fencepost.contract.answer import Snapshot, Standing
+from fencepost.core.claim import Claim
+from fencepost.engines.consul._async.line import AsyncLine
+from fencepost.engines.consul._async.store import AsyncStore
+from fencepost.engines.consul.audit import Removal, evictions_of, read_audit, write_audit
+from fencepost.engines.consul.key import AUDIT, LOCK, lock_of, name_of, path_of, place_of, split
+from fencepost.engines.consul.scene import View, view_of
+from fencepost.engines.consul.transaction import Conflict, Pair, change, delete, one, tree, unchanged
+from fencepost.errors import Unavailable
+
+MOST_ATTEMPTS = 100
+
+
+class AsyncRegister:
+    def __init__(self, store: AsyncStore, line: AsyncLine, prefix: str) -> None:
+        self._store = store
+        self._line = line
+        self._prefix = prefix
+        self._audit = prefix + AUDIT
+
+    async def removals(self) -> list[Removal]:
+        return read_audit((await self._store.read([one(self._audit)])).get(self._audit))
+
+    async def look(self, name: str) -> Snapshot:
+        key, audit = lock_of(self._prefix, name), self._audit
+        found = await self._store.read([tree(key), one(audit)])
+        view = (await self._line.settle(self._line.views_of({name: key}, found)))[name]
+        now = self._store.now()
+        removals = read_audit(found.get(audit))
+        standings = [self._standing_of(view, claim, now) for claim in view.claims()]
+        return Snapshot(
+            name,
+            holders=tuple(each for each in standings if each.claim.token is not None),
+            waiters=tuple(each for each in standings if each.claim.token is None),
+            evictions=evictions_of(name, removals, now),
+        )
+
+    def _standing_of(self, view: View, claim: Claim, now: float) -> Standing:
+        """What is left of a lease consul does not say: at most all of it."""
+        member = view.find((claim.holder.id, claim.serial))
+        if member is None:
+            return Standing(claim, 0.0, 0.0)
+        return Standing(claim, max(0.0, now - member.record.at), member.record.ttl)
+
+    async def names(self, prefix: str) -> Sequence[str]:
+        # As much of the prefix as its keys have in common with it for sure.
+        folder, slash, _ = prefix.rpartition("/")
+        found = await self._store.list(self._prefix + path_of(folder) + slash if folder else self._prefix)
+        locks: dict[str, dict[str, Pair]] = {}
+        for key, pair in found.items():
+            each = split(self._prefix, key)
+            if each is not None:
+                locks.setdefault(each, {})[key] = pair
+        names = []
+        for key, pairs in locks.items():
+            name = name_of(key[len(self._prefix) : -len(LOCK)])
+            view = view_of(name, key, pairs)
+            if name.startswith(prefix) and view.claims() and not view.foreign:
+                names.append(name)
+        return sorted(names)
+
+    async def evict(self, name: str, by: str) -> tuple[Claim, ...]:
+        key, audit = lock_of(self._prefix, name), self._audit
+        for _ in range(MOST_ATTEMPTS):
+            found = await self._store.read([tree(key), one(audit)])
+            view = (await self._line.settle(self._line.views_of({name: key}, found)))[name]
+            taken = [claim for claim in view.claims() if claim.token is not None]
+            if not taken or view.foreign:
+                return ()
+            pairs = [member.pair for member in view.holders] or [pair for pair in (view.lock,) if pair is not None]
+            operations = [each for pair in pairs for each in (unchanged(pair), delete(pair.key))]
+            operations += [delete(place_of(key, claim.holder.id, claim.serial)) for claim in taken]
+            now = self._store.now()
+            removals = read_audit(found.get(audit))
+            removals += [Removal(name, claim.token or 0, claim.holder.label, by, now) for claim in taken]
+            operations.append(change(audit, found[audit].modified, write_audit(removals)))
+            after = await self._store.transact([*operations, tree(key)])
+            if not isinstance(after, Conflict):
+                await self._line.settle(self._line.views_of({name: key}, after))
+                return tuple(taken)
+        raise Unavailable(f"consul changed too often under {MOST_ATTEMPTS} attempts to evict")

@@ -1,0 +1,155 @@
+"""What a URL can say: tokens, prefixes, sessions of another kind; and what it can not."""
+
+import threading
+import time
+from collections.abc import Iterator
+
+import pytest
+
+import fencepost
+from fencepost import Refused, Unavailable
+from fencepost.core.url import parse_url
+from fencepost.engines.consul.address import locate
+from fencepost.testing.consul import Agent, settings
+from fencepost.testing.contract.consul import ConsulLock
+from fencepost.testing.port import free_port
+from fencepost.testing.redis import until
+
+from .conftest import at
+
+MASTER = "00000000-0000-0000-0000-00000000beef"
+RIGHTS = 'key_prefix "team/" { policy = "write" } session_prefix "" { policy = "write" }'
+
+
+@pytest.fixture(scope="module")
+def strict() -> Iterator[Agent]:
+    """An agent that lets in nobody without a token."""
+    acl = {"enabled": True, "default_policy": "deny", "tokens": {"initial_management": MASTER}}
+    with Agent(settings(acl=acl)) as agent:
+        yield agent
+
+
+def test_a_token_with_the_documented_rights_is_enough_and_less_is_refused(strict: Agent) -> None:
+    strict.call("PUT", "/v1/acl/policy", {"Name": "locks", "Rules": RIGHTS})
+    token = strict.call("PUT", "/v1/acl/token", {"Policies": [{"Name": "locks"}]})[1]["SecretID"]
+    own = f"consul://:{token}@127.0.0.1:{strict.port}?session_ttl_min=0.1&prefix="
+    with fencepost.connect(own + "team/", ttl=5) as session:
+        grant = session.lock("a").acquire()
+        assert session.look("a").holders[0].claim.token == grant.token
+        session.evict("a")
+        assert list(session.names()) == []
+        assert session.rwlock("b").read().try_acquire() is not None
+    with pytest.raises(Refused, match="for the rights a token needs"), fencepost.connect(own + "other/", ttl=5):
+        pass
+    with pytest.raises(Refused, match="for the rights a token needs"), fencepost.connect(at(strict.port), ttl=5):
+        pass
+    with pytest.raises(Refused, match="check the token"):
+        fencepost.connect(f"consul://:{MASTER[:-1]}0@127.0.0.1:{strict.port}", ttl=10).__enter__()
+    assert token not in str(parse_url(own))
+
+
+def test_prefixes_part_locks_and_their_evictions(agent: Agent, url: str) -> None:
+    with fencepost.connect(f"{url}&prefix=one/", ttl=5) as one, fencepost.connect(f"{url}&prefix=two/", ttl=5) as two:
+        held = [session.lock("a").acquire(timeout=0) for session in (one, two)]
+        one.evict("a")
+        assert (len(one.look("a").evictions), len(two.look("a").evictions)) == (1, 0)
+        assert list(one.names()) == []
+        assert list(two.names()) == ["a"]
+        assert held[1].held
+
+
+def test_a_ttl_below_the_floor_is_refused_here_or_by_the_server(agent: Agent) -> None:
+    with pytest.raises(ValueError, match="use 10 s or more"):
+        fencepost.connect(f"consul://127.0.0.1:{agent.port}", ttl=9)
+    with Agent(settings(session_ttl_min="3s")) as slow, pytest.raises(Refused, match="session_ttl_min"):
+        fencepost.connect(at(slow.port), ttl=1).__enter__()
+
+
+def test_a_lock_delay_keeps_others_out_after_a_session_ended_and_not_after_a_release(agent: Agent, url: str) -> None:
+    slow = f"{url}&lock_delay=1.5"
+    with fencepost.connect(url, ttl=5) as other:
+        with fencepost.connect(slow, ttl=5, holder="slow") as session:
+            session.lock("a").acquire().release()
+            other.lock("a").acquire(timeout=0).release()
+            session.lock("b").acquire()
+        other.lock("b").acquire(timeout=0).release()
+        with fencepost.connect(slow, ttl=5, holder="slow") as session:
+            session.lock("a").acquire()
+            (mine,) = [each for each in agent.sessions() if each["Name"].endswith(" slow")]
+            agent.call("PUT", f"/v1/session/destroy/{mine['ID']}")
+            ended_at = time.monotonic()
+            assert other.lock("a").try_acquire() is None
+            other.lock("a").acquire(timeout=10).release()
+            assert time.monotonic() - ended_at > 1.3
+
+
+def test_sessions_that_release_leave_nothing_that_is_in_the_way(agent: Agent, url: str) -> None:
+    kind = f"{url}&behavior=release"
+    with fencepost.connect(kind, ttl=5) as first, fencepost.connect(kind, ttl=5, holder="dying") as dying:
+        old = dying.lock("a").acquire()
+        dying.rwlock("b").read().acquire()
+        (mine,) = [each for each in agent.sessions() if each["Name"].endswith(" dying")]
+        agent.call("PUT", f"/v1/session/destroy/{mine['ID']}")
+        assert first.look("a").holders == ()
+        assert first.lock("a").acquire(timeout=0).token > old.token
+        first.lock("b").acquire(timeout=0).release()
+
+
+def test_a_health_check_that_fails_ends_the_session_and_the_delay_outlasts_the_lease(agent: Agent, url: str) -> None:
+    check = {"Name": "mine", "ID": "mine", "TTL": "60s", "Status": "passing"}
+    agent.call("PUT", "/v1/agent/check/register", check)
+    try:
+        # It reaches the servers a little later than it is registered.
+        until(lambda: "mine" in str(agent.call("GET", "/v1/health/node/node-0")))
+        with fencepost.connect(url, ttl=5) as other, fencepost.connect(f"{url}&checks=mine", ttl=1.5) as checked:
+            old = checked.lock("a").acquire()
+            agent.call("PUT", "/v1/agent/check/fail/mine")
+            new = other.lock("a").acquire(timeout=20)
+            assert not old.held
+            assert new.token > old.token
+    finally:
+        agent.call("PUT", "/v1/agent/check/deregister/mine")
+
+
+def test_consul_lock_waits_for_us_and_we_for_it(agent: Agent, url: str) -> None:
+    stranger = ConsulLock(agent, "jobs/nightly")
+    with fencepost.connect(url, ttl=5) as session:
+        assert stranger.try_acquire()
+        (standing,) = session.look("jobs/nightly").holders
+        assert standing.claim.holder.label == "another client"
+        taken: list[fencepost.Grant] = []
+        waiter = threading.Thread(target=lambda: taken.append(session.lock("jobs/nightly").acquire(timeout=20)))
+        waiter.start()
+        until(lambda: session.look("jobs/nightly").waiters)
+        stranger.release()
+        waiter.join(20)
+        assert taken[0].token > (standing.claim.token or 0)
+        assert not stranger.try_acquire()
+        taken[0].release()
+        assert stranger.try_acquire()
+        stranger.release()
+
+
+@pytest.mark.parametrize(
+    ("address", "complaint"),
+    [
+        ("consul://127.0.0.1/path", "means nothing here"),
+        ("consul://127.0.0.1?behavior=keep", "'delete' or 'release'"),
+        ("consul://127.0.0.1?lock_delay=90", "from 0 to 60"),
+        ("consul://127.0.0.1?lock_delay=soon", "from 0 to 60"),
+        ("consul://127.0.0.1?ca=x", "unknown option 'ca'"),
+        ("consuls://127.0.0.1?ca=/no/such/file", "can not be read"),
+        ("consul://:to%0Aken@127.0.0.1", "ACL token"),
+    ],
+)
+def test_what_a_url_can_not_say_is_refused(address: str, complaint: str) -> None:
+    with pytest.raises(ValueError, match=complaint):
+        locate(parse_url(address))
+
+
+def test_an_agent_that_is_not_there_is_unavailable_and_the_next_one_is_asked(agent: Agent) -> None:
+    nowhere = free_port()
+    with pytest.raises(Unavailable, match="can not be reached"):
+        fencepost.connect(at(nowhere), ttl=5).__enter__()
+    with fencepost.connect(at(f"{nowhere},127.0.0.1:{agent.port}"), ttl=5) as session:
+        session.lock("a").acquire(timeout=0).release()
