@@ -13,7 +13,7 @@ from fencepost.testing.contract.site import Neighbour, Site
 
 # A little longer than elsewhere: every connection is a process at the server, and takes its time on a busy machine.
 TTL = 1.5
-TABLES = ("lease", "claim", "eviction", "connection", "holding")
+TABLES = ("lease", "claim", "eviction", "connection", "holding", "cell", "watcher", "meter")
 
 
 class PlainSql:
