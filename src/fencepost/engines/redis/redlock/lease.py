@@ -13,7 +13,7 @@ from fencepost.core.holder import Holder
 from fencepost.engines.redis.key import SINGLE, Place
 from fencepost.engines.redis.lease import member
 from fencepost.engines.redis.record import tail_of
-from fencepost.engines.redis.redlock.script import ASK, CLAIM
+from fencepost.engines.redis.redlock.script import ASK, CLAIM, LEAVE
 from fencepost.engines.redis.redlock.waiter import Waiter
 from fencepost.engines.redis.resp import bulk
 from fencepost.engines.redis.script import Script
@@ -38,6 +38,8 @@ class Entry:
     token: int | None = None
     waiter: Waiter | None = None
     looks = 0
+    # How often it was asked for with a place in the queues.
+    queued = 0
 
     def __init__(self, request: Request, place: Place, own: bytes, asked_at: float) -> None:
         self.request = request
@@ -142,6 +144,16 @@ class Lease:
     def member(self, entry: Entry) -> bytes:
         """The entry as it stands in a queue."""
         return member(self.holder, entry.request, [entry.place.lock], self.ttl, self._channel)
+
+    def leave(self, entry: Entry) -> bytes:
+        """The call that leaves nothing of the entry at a node."""
+        return LEAVE.pack([SINGLE.index, entry.place.lock], SINGLE.prefix, "", self.member(entry))
+
+    def close(self) -> bytes:
+        """The call that leaves nothing of the lease at a node."""
+        entries = list(self.entries.values())
+        locks = [entry.place.lock for entry in entries]
+        return LEAVE.pack([self.key, *locks], SINGLE.prefix, "close", *map(self.member, entries))
 
     def value(self, entry: Entry) -> bytes:
         """The entry as the lock that it holds alone."""

@@ -1,11 +1,15 @@
-"""The scripts a node runs: those of a single server where they are the same, and its own."""
+"""The scripts a node runs: those of a single server, with tokens that nodes agree on, and its own."""
 
 from fencepost.engines.redis.script import Script
 
-CLAIM = Script("redlock/claim", "queue", "enter")
-ASK = Script("redlock/ask", "queue", "enter")
-RELEASE = Script("redlock/release", "queue", "redlock/pass_on")
+MEETING = ("redlock/step", "queue")
+
+CLAIM = Script("redlock/claim", *MEETING, "enter")
+ASK = Script("redlock/ask", *MEETING, "enter")
+RELEASE = Script("redlock/release", *MEETING, "redlock/pass_on")
+LEAVE = Script("redlock/leave", *MEETING, "leave_all")
+EVICT = Script("redlock/evict", *MEETING, "take_away")
+YIELD = Script("redlock/yield", *MEETING, "redlock/give_way")
 ACCEPT = Script("redlock/accept")
-YIELD = Script("redlock/yield", "queue", "redlock/give_way")
 RENEW = Script("redlock/renew")
 NAMES = Script("redlock/names")

@@ -1,12 +1,10 @@
 -- Claim one node's vote for one holder alone: claim.lua, but for what its token and its arrival are made of.
 -- KEYS lock, queue, lease, mark; ARGV 'fp:id:serial:', ':tail', ttl in ms, channel, wait, open
--- The clock counts in steps of 0.1 s, so that nodes that have seen the same grants propose the same token.
+-- See step.lua for how the token is made.
 local state = redis.call('MGET', KEYS[1], KEYS[3], KEYS[4])
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
 if not state[3] then
-  -- A node without a memory must be above all that it may have proposed: less than a step ahead of its clock,
-  -- and one more for each grant since.
   state[3] = string.format('%.0f', now + 200000)
   redis.call('SET', KEYS[4], state[3])
 end

@@ -26,7 +26,7 @@ from fencepost.core.traits import Traits
 from fencepost.core.url import Url
 from fencepost.engines.redis import record
 from fencepost.engines.redis.key import SINGLE, Place
-from fencepost.engines.redis.lease import leave, member
+from fencepost.engines.redis.lease import member
 from fencepost.engines.redis.redlock.agreement import agree
 from fencepost.engines.redis.redlock.answer import agreed, ahead, note_votes
 from fencepost.engines.redis.redlock.ballot import Ballot, any_reply, is_one, is_vote
@@ -34,11 +34,11 @@ from fencepost.engines.redis.redlock.fleet import aio as fleet
 from fencepost.engines.redis.redlock.lease import Entry, Lease
 from fencepost.engines.redis.redlock.renewal import LOST, compose, judge
 from fencepost.engines.redis.redlock.roster import roster
-from fencepost.engines.redis.redlock.script import ACCEPT, NAMES, RELEASE, RENEW, YIELD
+from fencepost.engines.redis.redlock.script import ACCEPT, EVICT, LEAVE, NAMES, RELEASE, RENEW, YIELD
 from fencepost.engines.redis.redlock.tally import Tally
 from fencepost.engines.redis.redlock.waiter import Waiter
 from fencepost.engines.redis.resp import Reply, bulk
-from fencepost.engines.redis.script import EVICT, LEAVE, LOOK, OPEN
+from fencepost.engines.redis.script import LOOK, OPEN
 from fencepost.errors import Refused, Unavailable
 
 AUDIT_LENGTH = 1000
@@ -112,11 +112,11 @@ class AsyncRedlockEngine:
 
     async def lease_close(self, holder: Holder) -> None:
         lease = self._leases.get(holder.id) or Lease(holder, 0, "")
-        members = [(entry.place.lock, lease.member(entry)) for entry in list(lease.entries.values())]
+        command = lease.close()
         self._forget(lease, "the lease was closed")
         # All of them, not only a majority: after this the connections may be closed, with all that is on its way.
         ballot = self._ballot(any_reply, self._size)
-        await self._fleet.ask(LEAVE, [leave(lease.key, SINGLE, "close", members)] * self._size, ballot)
+        await self._fleet.ask(LEAVE, [command] * self._size, ballot)
         ballot.check(self._majority)
 
     # Claims
@@ -136,6 +136,7 @@ class AsyncRedlockEngine:
         # Ask without a place first: where nobody is in the way there is nothing to listen for.
         listening = self._ears.is_open
         script, commands = lease.claim(entry, self._size, wait=wait and listening)
+        entry.queued += wait and listening
         ballot = Ballot(self._size, self._majority, is_vote)
         sent_at = self._now()
         await self._fleet.ask(script, commands, ballot)
@@ -143,8 +144,8 @@ class AsyncRedlockEngine:
         if entry.token is not None and not entry.holds(entry.token, self._majority):
             # Asked again after it was granted, and taken away meanwhile: whatever comes now is another grant.
             entry.token = None
-        if len(votes := lease.proven(entry)) >= self._majority:
-            return await self._win(entry, votes)
+        if len(lease.proven(entry)) >= self._majority:
+            return await self._win(lease, entry)
         if unknown >= self._majority:
             self._forget(lease, FORGOTTEN)
             return Gone(FORGOTTEN)
@@ -157,26 +158,45 @@ class AsyncRedlockEngine:
         self._ears.mend()
         return self._queue(lease, entry, ballot.replies)
 
-    async def _win(self, entry: Entry, proposals: dict[int, int]) -> Granted:
+    async def _win(self, lease: Lease, entry: Entry) -> Granted:
         """A majority of votes is ours: make sure that one also stands behind the token."""
-        if entry.token is not None:
-            return Granted((entry.token,))
+        if entry.token is None:
+            token, complete = agree(lease.proven(entry).values(), self._majority)
+            if not complete:
+                token = await self._settle_token(lease, entry)
+            entry.token = token
+            entry.waiter = None
+        return Granted((entry.token,))
+
+    async def _settle_token(self, lease: Lease, entry: Entry) -> int:
+        """Write the highest proposal back, unless a majority is behind one after all."""
+        if entry.waiter is not None:
+            await self._hear_all(lease, entry)
+        proposals = lease.proven(entry)
+        if len(proposals) < self._majority:
+            raise Unavailable("votes were lost before a majority of nodes could accept their token")
         token, complete = agree(proposals.values(), self._majority)
-        if not complete:
-            behind = {node for node, proposal in proposals.items() if proposal == token}
-            ballot = self._ballot(is_one, self._majority - len(behind), set(range(self._size)) - behind)
-            keys = [entry.place.lock, SINGLE.prefix + b"hold\0" + entry.place.lock, SINGLE.mark]
-            await self._fleet.ask(ACCEPT, [ACCEPT.pack(keys, entry.own[3:-1], token)] * self._size, ballot)
-            if ballot.ayes < ballot.need:
-                raise Unavailable(
-                    f"{len(behind) + ballot.ayes} nodes accepted the token, and {self._majority} are needed"
-                )
-            for node, reply in enumerate(ballot.replies):
-                if reply == 1 and node in entry.votes:
-                    entry.votes[node] = entry.votes[node]._replace(token=token)
-        entry.token = token
-        entry.waiter = None
-        return Granted((token,))
+        if complete:
+            return token
+        behind = {node for node, proposal in proposals.items() if proposal == token}
+        ballot = self._ballot(is_one, self._majority - len(behind), set(range(self._size)) - behind)
+        keys = [entry.place.lock, SINGLE.prefix + b"hold\0" + entry.place.lock, SINGLE.mark]
+        await self._fleet.ask(ACCEPT, [ACCEPT.pack(keys, entry.own[3:-1], token)] * self._size, ballot)
+        if ballot.ayes < ballot.need:
+            accepted = len(behind) + ballot.ayes
+            raise Unavailable(f"{accepted} nodes accepted the token, and {self._majority} are needed")
+        for node, reply in enumerate(ballot.replies):
+            if reply == 1 and node in entry.votes:
+                entry.votes[node] = entry.votes[node]._replace(token=token)
+        return token
+
+    async def _hear_all(self, lease: Lease, entry: Entry) -> None:
+        """Who came by its votes while it waited may have been seen with a token: hear all that others could see."""
+        script, commands = lease.claim(entry, self._size, wait=self._ears.is_open)
+        ballot = self._ballot(is_vote, self._size)
+        sent_at = self._now()
+        await self._fleet.ask(script, commands, ballot)
+        note_votes(lease, entry, ballot.replies, sent_at, self._now())
 
     async def _refuse(self, lease: Lease, entry: Entry, ballot: Ballot) -> Busy:
         """Give back at once the votes that were not enough, and those that may be on their way."""
@@ -184,7 +204,11 @@ class AsyncRedlockEngine:
         late = {*ballot.pending, *ballot.failures}
         if entry.votes or late:
             leaving = self._ballot(any_reply, len(entry.votes), late | entry.votes.keys())
-            await self._fleet.ask(LEAVE, [self._leaving(lease, entry)] * self._size, leaving)
+            await self._fleet.ask(
+                LEAVE,
+                [lease.leave(entry)] * self._size,
+                leaving,
+            )
         return Busy(ahead(entry, ballot.replies, self._majority))
 
     def _queue(self, lease: Lease, entry: Entry, replies: list[Reply | None]) -> Queued:
@@ -211,8 +235,8 @@ class AsyncRedlockEngine:
             if waiter.over is not None:
                 return Gone(waiter.over)
             waiter.news = False
-            if len(votes := lease.proven(entry)) >= self._majority:
-                return await self._win(entry, votes)
+            if len(lease.proven(entry)) >= self._majority:
+                return await self._win(lease, entry)
             if entry.votes:
                 await self._give_way(lease, entry)
             answer = await self.claim(queued.request, wait=True)
@@ -241,13 +265,11 @@ class AsyncRedlockEngine:
         if lease is None or entry is None:
             lease = Lease(request.holder, 0, "")
             entry = Entry(request, self._place(request.asks[0].name), b"", 0.0)
-        ballot = self._ballot(any_reply)
-        await self._fleet.ask(LEAVE, [self._leaving(lease, entry)] * self._size, ballot)
+        # Nobody waits for the lock here any more: there is time to hear all who can be reached.
+        ballot = self._ballot(any_reply, self._size)
+        await self._fleet.ask(LEAVE, [lease.leave(entry)] * self._size, ballot)
         ballot.check(self._majority)
         lease.leaving.pop(request.serial, None)
-
-    def _leaving(self, lease: Lease, entry: Entry) -> bytes:
-        return leave(SINGLE.index, SINGLE, "", [(entry.place.lock, lease.member(entry))])
 
     async def release(self, claim: Claim) -> bool:
         holder, serial, ask, _ = claim
@@ -362,7 +384,8 @@ class AsyncRedlockEngine:
         if lease is None or entry is None:
             return
         waiter = entry.waiter
-        if token:
+        # Once asked again, only answers count: this may have been said before them, of a vote that is gone since.
+        if token and entry.queued == 1:
             entry.hear_vote(node, int(token), self._now())
             if waiter is None:
                 return

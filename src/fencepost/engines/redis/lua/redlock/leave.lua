@@ -1,0 +1,3 @@
+-- Leave nothing of requests, as leave.lua does.
+-- KEYS lease or index, locks…; ARGV prefix, 'close' or '', members…
+local S, me = ARGV[1], nil
