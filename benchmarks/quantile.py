@@ -24,3 +24,8 @@ class Spread(NamedTuple):
 
 def spread(samples: Sequence[float]) -> Spread:
     return Spread(quantile(samples, 0.5), quantile(samples, 0.99))
+
+
+def share(counts: Sequence[int]) -> float:
+    """The largest share divided by the smallest; a worker that got nothing counts as half a cycle."""
+    return max(counts) / max(min(counts), 0.5)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from benchmarks.host import contestants
 from benchmarks.host.contestants import FencepostSqlite, FileLock
-from benchmarks.quantile import median
+from benchmarks.quantile import median, share
 from benchmarks.report import Section, Target
 from benchmarks.troop import Troop
 
@@ -19,11 +19,6 @@ def run(folder: Path, dice: random.Random, *, quick: bool) -> Section:
             for name in dice.sample(names, len(names)):
                 counts[name].append(troop.with_open(contestants.ALL[name], folder, lambda: troop.contend(seconds)))
     return _section(counts, processes, rounds, seconds)
-
-
-def share(counts: list[int]) -> float:
-    """The largest share divided by the smallest; a worker that got nothing counts as half a cycle."""
-    return max(counts) / max(min(counts), 0.5)
 
 
 def _section(counts: dict[str, list[list[int]]], processes: int, rounds: int, seconds: float) -> Section:

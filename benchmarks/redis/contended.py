@@ -3,7 +3,7 @@
 import random
 from pathlib import Path
 
-from benchmarks.quantile import median
+from benchmarks.quantile import median, share
 from benchmarks.redis import contestants
 from benchmarks.redis.contestants import FencepostRedis, RedisPy
 from benchmarks.redis.server import running
@@ -20,11 +20,6 @@ def run(folder: Path, dice: random.Random, *, quick: bool) -> Section:
             for name in dice.sample(names, len(names)):
                 counts[name].append(troop.with_open(contestants.ALL[name], server.port, lambda: troop.contend(seconds)))
     return _section(counts, processes, rounds, seconds)
-
-
-def share(counts: list[int]) -> float:
-    """The largest share divided by the smallest; a worker that got nothing counts as half a cycle."""
-    return max(counts) / max(min(counts), 0.5)
 
 
 def _section(counts: dict[str, list[list[int]]], processes: int, rounds: int, seconds: float) -> Section:

@@ -47,7 +47,8 @@ async def _ours(server: Server, tasks: int, seconds: float) -> tuple[float, int]
 
 
 async def _peer(server: Server, tasks: int, seconds: float) -> tuple[float, int]:
-    async with redis.asyncio.Redis(port=server.port) as client:
+    # It has a connection for each task that waits for an answer, and no more than 100 unless told.
+    async with redis.asyncio.Redis(port=server.port, max_connections=tasks) as client:
         locks = [client.lock(f"peer/{number}", timeout=60) for number in range(tasks)]
 
         async def cycle(number: int) -> None:

@@ -2,8 +2,7 @@
 
 import pytest
 
-from benchmarks.host.contended import share
-from benchmarks.quantile import median, quantile, spread
+from benchmarks.quantile import median, quantile, share, spread
 from benchmarks.report import Target
 from benchmarks.timing import Times, ratio
 
