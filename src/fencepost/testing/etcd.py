@@ -17,7 +17,7 @@ from fencepost.drivers.etcd import request
 from fencepost.drivers.etcd._sync.client import Client
 from fencepost.drivers.etcd.endpoint import Endpoints
 from fencepost.errors import EngineError
-from fencepost.testing.binary import find_binary
+from fencepost.testing.binary import find_binary, find_built
 from fencepost.testing.port import free_port
 from fencepost.testing.redis import make_certificate
 from fencepost.testing.server import Ready, ServerProcess, listening
@@ -25,25 +25,18 @@ from fencepost.testing.server import Ready, ServerProcess, listening
 # Elections within half a second, so that a lease of one second is granted as such.
 TIMING = ("--heartbeat-interval", "50", "--election-timeout", "500")
 QUIET = ("--logger", "zap", "--log-level", "error")
-# Where the servers are that tools/servers builds: newer than those of Debian.
-BUILT = Path(
-    os.environ.get("FENCEPOST_SERVERS")
-    or Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "fencepost" / "servers"
-)
-
-
 # etcd syncs every write to the disk, and a disk shared with others makes it late: in memory it is not.
 MEMORY = Path("/dev/shm")
 
 
 def packaged_etcd() -> str:
     """The etcd on PATH, such as Debian's."""
-    return shutil.which("etcd") or find_binary("etcd", "etcd-server")
+    return find_binary("etcd", "etcd-server")
 
 
 def built_etcd() -> str:
-    """The current etcd, as tools/servers builds it."""
-    return find_binary(str(BUILT / "bin" / "etcd"), "nothing, but run tools/servers/build.sh")
+    """The current etcd where it was built, else the one on PATH."""
+    return find_built("etcd")
 
 
 class EtcdServer(ServerProcess):
@@ -218,6 +211,6 @@ _kept: list[ServerProcess] = []
 
 def etcdctl(*words: str) -> "subprocess.Popen[str]":
     """etcd's own command line, started."""
-    argv = [shutil.which("etcdctl") or find_binary("etcdctl", "etcd-client"), *words]
+    argv = [find_binary("etcdctl", "etcd-client"), *words]
     environment = {**os.environ, "ETCDCTL_API": "3"}
     return subprocess.Popen(argv, env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
