@@ -48,6 +48,8 @@ class EtcdServer(ServerProcess):
         super().__init__(argv, ready=ready, folder=Path(tempfile.mkdtemp(prefix="fencepost-etcd-", dir=place)))
 
     def close(self) -> None:
+        # Nothing of it is needed any more, and a member asked to end would first look for an heir.
+        self.kill()
         super().close()
         shutil.rmtree(self.folder, ignore_errors=True)
 
@@ -139,9 +141,6 @@ class Cluster:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        for server in self.servers:
-            # Its peers would wait for it.
-            server.kill()
         self._stack.close()
 
     @property
@@ -204,6 +203,15 @@ def shared_tls() -> tuple[int, str]:
     server.start()
     _kept.append(server)
     return port, str(certificate)
+
+
+@cache
+def shared_cluster() -> str:
+    """The URL of three members of the current etcd."""
+    cluster = Cluster(binary=built_etcd())
+    cluster.__enter__()
+    _kept.extend(cluster.servers)
+    return cluster.url
 
 
 _kept: list[ServerProcess] = []
