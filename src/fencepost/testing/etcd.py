@@ -17,7 +17,7 @@ from fencepost.drivers.etcd import request
 from fencepost.drivers.etcd._sync.client import Client
 from fencepost.drivers.etcd.endpoint import Endpoints
 from fencepost.errors import EngineError
-from fencepost.testing.binary import find_binary
+from fencepost.testing.binary import find_binary, find_built
 from fencepost.testing.port import free_port
 from fencepost.testing.redis import make_certificate
 from fencepost.testing.server import Ready, ServerProcess, listening
@@ -25,25 +25,18 @@ from fencepost.testing.server import Ready, ServerProcess, listening
 # Elections within half a second, so that a lease of one second is granted as such.
 TIMING = ("--heartbeat-interval", "50", "--election-timeout", "500")
 QUIET = ("--logger", "zap", "--log-level", "error")
-# Where the servers are that tools/servers builds: newer than those of Debian.
-BUILT = Path(
-    os.environ.get("FENCEPOST_SERVERS")
-    or Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "fencepost" / "servers"
-)
-
-
 # etcd syncs every write to the disk, and a disk shared with others makes it late: in memory it is not.
 MEMORY = Path("/dev/shm")
 
 
 def packaged_etcd() -> str:
     """The etcd on PATH, such as Debian's."""
-    return shutil.which("etcd") or find_binary("etcd", "etcd-server")
+    return find_binary("etcd", "etcd-server")
 
 
 def built_etcd() -> str:
-    """The current etcd, as tools/servers builds it."""
-    return find_binary(str(BUILT / "bin" / "etcd"), "nothing, but run tools/servers/build.sh")
+    """The current etcd where it was built, else the one on PATH."""
+    return find_built("etcd")
 
 
 class EtcdServer(ServerProcess):
@@ -55,6 +48,8 @@ class EtcdServer(ServerProcess):
         super().__init__(argv, ready=ready, folder=Path(tempfile.mkdtemp(prefix="fencepost-etcd-", dir=place)))
 
     def close(self) -> None:
+        # Nothing of it is needed any more, and a member asked to end would first look for an heir.
+        self.kill()
         super().close()
         shutil.rmtree(self.folder, ignore_errors=True)
 
@@ -146,9 +141,6 @@ class Cluster:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        for server in self.servers:
-            # Its peers would wait for it.
-            server.kill()
         self._stack.close()
 
     @property
@@ -213,11 +205,20 @@ def shared_tls() -> tuple[int, str]:
     return port, str(certificate)
 
 
+@cache
+def shared_cluster() -> str:
+    """The URL of three members of the current etcd."""
+    cluster = Cluster(binary=built_etcd())
+    cluster.__enter__()
+    _kept.extend(cluster.servers)
+    return cluster.url
+
+
 _kept: list[ServerProcess] = []
 
 
 def etcdctl(*words: str) -> "subprocess.Popen[str]":
     """etcd's own command line, started."""
-    argv = [shutil.which("etcdctl") or find_binary("etcdctl", "etcd-client"), *words]
+    argv = [find_binary("etcdctl", "etcd-client"), *words]
     environment = {**os.environ, "ETCDCTL_API": "3"}
     return subprocess.Popen(argv, env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)

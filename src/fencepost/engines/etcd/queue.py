@@ -53,7 +53,7 @@ def unknown(queues: Queues) -> set[str]:
 
 def in_the_way(queues: Queues, names: Sequence[str], request: Requested) -> tuple[Claim, ...]:
     """Who holds the names, or stands before the request."""
-    if len(names) == 1 and (queue := queues[names[0]])[-1].request == request and len(queue) > 1:
+    if len(names) == 1 and len(queue := queues[names[0]]) > 1 and queue[-1].request == request:
         # The last in the queue, as whoever has just come is: only the one before it matters.
         return (queue[-2].claim(granted=len(queue) == 2),)
     holders = granted(queues)

@@ -9,6 +9,8 @@ import fencepost.testing.etcd as etcd
 from fencepost.drivers.etcd import request
 from fencepost.testing.contract.site import Site
 
+TTL = 2.0
+
 
 class EtcdctlLock:
     """`etcdctl lock` on one name. It knows no try: one that has to wait is told to leave the queue."""
@@ -18,9 +20,9 @@ class EtcdctlLock:
         self._client = etcd.client(url=site.url)
         scheme, _, rest = site.url.partition("://")
         address, _, query = rest.partition("?")
-        secure = scheme == "etcds"
-        self._options = ["--endpoints", f"{'https' if secure else 'http'}://{address}"]
-        if secure:
+        web = "https" if scheme == "etcds" else "http"
+        self._options = ["--endpoints", ",".join(f"{web}://{each}" for each in address.split(","))]
+        if scheme == "etcds":
             self._options += ["--cacert", query.removeprefix("ca=")]
         self._process: subprocess.Popen[str] | None = None
 
@@ -63,4 +65,12 @@ def site(scheme: str) -> Iterator[Site]:
         port, certificate = etcd.shared_tls()
         url = f"etcds://127.0.0.1:{port}?ca={certificate}"
     etcd.empty(port, url)
-    yield Site(url, ttl=2.0, neighbours={"etcdctl": EtcdctlLock})
+    yield Site(url, ttl=TTL, neighbours={"etcdctl": EtcdctlLock})
+
+
+@contextmanager
+def cluster_site() -> Iterator[Site]:
+    """Three members, emptied."""
+    url = etcd.shared_cluster()
+    etcd.empty(0, url)
+    yield Site(url, ttl=TTL, neighbours={"etcdctl": EtcdctlLock})

@@ -147,6 +147,9 @@ class EtcdEngine:
     def _check(self, lease: Lease, entry: Entry, wait: bool) -> Granted | Queued | Busy | Gone:
         """How a request stands that had its place: asked again, or told that something has changed."""
         queues, revision = self._read(entry.places)
+        if self._ear.is_elsewhere(self._client.link.endpoints.current):
+            # The member we listened at has failed us in other calls: it may never say anything any more.
+            self._ear.close()
         if entry.is_in(queues):
             return self._judge(lease, entry, queues, revision, wait)
         entry.created = 0
@@ -207,9 +210,6 @@ class EtcdEngine:
             if self._tower.has_won(entry):
                 return self._grant(entry, entry.created)
             # Something else has changed, or time is over: how it stands is read, not guessed.
-            if self._ear.is_elsewhere(self._client.link.endpoints.current):
-                # The member we listened at has failed us in other calls: it may never say anything any more.
-                self._ear.close()
             answer = self.claim(queued.request, wait=True)
             if not isinstance(answer, Queued):
                 return Gone(WITHDRAWN) if isinstance(answer, Busy) else answer
