@@ -24,8 +24,8 @@ FORGOTTEN = 3.0
 class Member:
     """The lease of one holder. `SessionEnded` comes out of whatever is asked once the servers do not know it any more.
 
-    A grant can be read off a line as any server lists it, however far it lags: it lists what is there after our own node
-    was made, so nobody who came before us is missing. Who has left and is still listed only keeps us waiting.
+    A grant can be read off a line as any server lists it, however far it lags: it lists what is there after our own
+    node was made, so nobody who came before us is missing. Who has left and is still listed only keeps us waiting.
     """
 
     def __init__(self, ground: Ground, holder: Holder, ttl: float, *, clock: runtime.Clock, patience: float) -> None:
