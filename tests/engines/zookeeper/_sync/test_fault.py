@@ -39,15 +39,16 @@ def test_a_killed_server_is_unavailable_and_the_lock_outlives_its_restart(
 
 
 def test_the_holder_is_told_in_time_when_the_server_stops_answering(server: ZookeeperServer, url: str) -> None:
-    with connect(url, ttl=1) as session:
-        happened: list[Event] = []
-        session.subscribe(happened.append, Jeopardy, LeaseLost)
+    with connect(url, ttl=3) as session:
+        happened: list[type[Event]] = []
+        session.subscribe(lambda each: happened.append(type(each)), Jeopardy, LeaseLost)
         grant = session.lock("a").acquire()
         server.pause()
         try:
             assert grant.lost.wait(10)
             assert not grant.held
-            assert [type(each) for each in happened[:1] + happened[-1:]] == [Jeopardy, LeaseLost]
+            so(lambda: LeaseLost in happened)
+            assert happened[0] is Jeopardy
             with pytest.raises((Unavailable, Uncertain)):
                 session.lock("b").acquire(timeout=0)
         finally:
@@ -60,11 +61,11 @@ def test_a_session_that_ended_while_its_holder_was_cut_off_is_a_loss(shared: Zoo
     """kazoo's `Lock.is_acquired` stays true here."""
     with Proxy(shared.port) as proxy:
         with (
-            connect(f"zookeeper://127.0.0.1:{proxy.port}/cut", ttl=1) as cut,
+            connect(f"zookeeper://127.0.0.1:{proxy.port}/cut", ttl=1.5) as cut,
             connect(f"zookeeper://127.0.0.1:{shared.port}/cut", ttl=3) as other,
         ):
-            happened: list[Event] = []
-            cut.subscribe(happened.append, Jeopardy, LeaseLost)
+            happened: list[type[Event]] = []
+            cut.subscribe(lambda each: happened.append(type(each)), Jeopardy, LeaseLost)
             old = cut.lock("a").acquire()
             keeper = cut.keeper()
             proxy.cut()
@@ -73,7 +74,8 @@ def test_a_session_that_ended_while_its_holder_was_cut_off_is_a_loss(shared: Zoo
             assert not old.held
             assert old.standing is Standing.LOST
             assert new.token > old.token
-            assert [type(each) for each in happened[:1] + happened[-1:]] == [Jeopardy, LeaseLost]
+            so(lambda: LeaseLost in happened)
+            assert happened[0] is Jeopardy
             proxy.heal()
             with pytest.raises(Lost):
                 old.check()

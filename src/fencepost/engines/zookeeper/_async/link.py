@@ -119,11 +119,11 @@ class AsyncLink:
         return SessionEnded(ENDED)
 
     async def _connect(self) -> wire.Connection:
-        """Try each server once, all within our patience."""
+        """Try each server once, all within our patience; none may take more than half of what is left of it."""
         until = self._now() + self._patience
         trouble: EngineError | None = None
         for left in range(len(self._hosts), 0, -1):
-            within = max(LEAST_PATIENCE, (until - self._now()) / left)
+            within = max(LEAST_PATIENCE, (until - self._now()) / min(left, 2))
             try:
                 return await self._attach(self._hosts[0], within)
             except (OSError, ValueError) as error:
