@@ -1,5 +1,6 @@
 """Keys, answers and decisions, without any agent."""
 
+import json
 from base64 import b64encode
 
 import pytest
@@ -15,7 +16,7 @@ from fencepost.engines.consul.lease import Lease
 from fencepost.engines.consul.record import Record, read, shared_by, write
 from fencepost.engines.consul.scene import next_step, tokens_of, view_of, watched
 from fencepost.engines.consul.shortcut import token_of
-from fencepost.engines.consul.transaction import LOCK_FLAG, Pair
+from fencepost.engines.consul.transaction import LOCK_FLAG, Pair, at_index, delete, lock, pairs_of, tree
 
 NAMES = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1, max_size=30)
 PATHS = st.lists(st.sampled_from(["", ".", "..", ".lock", ".fencepost", "a", "%00", "%2E", "ключ", "\n"])).map("/".join)
@@ -71,6 +72,17 @@ def test_a_claim_that_met_somebody_is_not_read_the_short_way() -> None:
     one = b'{"KV": {"Key": "a/.lock", "ModifyIndex": 41}}'
     assert token_of(b'{"Results": [' + b",".join([one] * 3) + b"]}") == 41
     assert token_of(b'{"Results": [' + b",".join([one] * 4) + b"]}") is None
+
+
+def test_what_a_transaction_checked_and_then_deleted_is_not_there_after_it() -> None:
+    def answer(key: str, index: int) -> dict[str, object]:
+        pair = {"Key": key, "Value": None, "Session": "s", "Flags": 0, "CreateIndex": 1, "ModifyIndex": index}
+        return {"KV": pair}
+
+    operations = [at_index("a/.lock", 4), delete("a/.lock"), tree("a/.lock"), lock("lease", "", "s")]
+    answers = [answer("a/.lock", 4), answer("a/.lock/place", 5), answer("lease", 6)]
+    found = pairs_of(operations, json.dumps({"Results": answers}).encode())
+    assert {key: pair.modified for key, pair in found.items()} == {"a/.lock/place": 5, "lease": 6}
 
 
 def request(serial: int, mode: Mode = Mode.EXCLUSIVE, *names: str) -> Request:

@@ -1,7 +1,8 @@
 """What a transaction is made of. All of its operations happen, or none."""
 
 import json
-from collections.abc import Iterable
+from collections import deque
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 # More than that in one transaction, and an agent refuses it.
@@ -66,10 +67,27 @@ def one(key: str) -> Operation:
     return {"KV": {"Verb": "get-or-empty", "Key": key}}
 
 
-def pairs_of(body: bytes) -> dict[str, Pair]:
-    """What a transaction returned, by key. What it read last counts: that is how things are after it."""
-    found = json.loads(body)["Results"] or ()
-    return {pair.key: pair for pair in (_pair(each["KV"]) for each in found)}
+def pairs_of(operations: Sequence[Operation], body: bytes) -> dict[str, Pair]:
+    """What stands under the keys that a transaction changed or read, after it.
+
+    The answers stand in the order of the operations: none for some, one for most, any number for a tree. What was only
+    checked is not counted: it may have been deleted further on.
+    """
+    answers = deque(_pair(each["KV"]) for each in json.loads(body)["Results"] or ())
+    found: dict[str, Pair] = {}
+    for operation in operations:
+        verb, key = operation["KV"]["Verb"], operation["KV"]["Key"]
+        if verb == "get-tree":
+            while answers and answers[0].key.startswith(key):
+                pair = answers.popleft()
+                found[pair.key] = pair
+        elif verb == "delete":
+            found.pop(key, None)
+        elif verb != "check-not-exists":
+            pair = answers.popleft()
+            if verb != "check-index":
+                found[key] = pair
+    return found
 
 
 def listed(body: bytes) -> dict[str, Pair]:

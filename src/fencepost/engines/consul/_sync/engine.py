@@ -10,6 +10,7 @@ Limits: a session ends between once and twice its time to live after its last re
 `consul lock` is kept out by the session of one of the readers; when that one dies, another steps in at a renewal.
 """
 
+import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import ClassVar
@@ -192,13 +193,12 @@ class ConsulEngine:
         """Take all at once if nobody is there: the tokens. None if it was taken, and had to be given back."""
         request, locks = entry.request, entry.locks
         if shortcut.is_short(request):
-            response = self._store.send(
-                shortcut.claim(lease, request, locks[request.asks[0].name], self._store.now())
-            )
+            sent = shortcut.claim(lease, request, locks[request.asks[0].name], self._store.now())
+            response = self._store.send(sent)
             token = shortcut.token_of(response.body) if response.status == 200 else None
             if token is not None:
                 return (token,)
-            found = self._store.outcome(response)
+            found = self._store.outcome(json.loads(sent), response)
         else:
             taking = seize(lease.record(request, self._store.now()), lease.session, locks)
             trees = [tree(key) for key in locks.values()]
@@ -311,7 +311,7 @@ class ConsulEngine:
             lease.drop(serial, ask.name)
             # Whoever has come since, and waits, watches the key that goes.
             response = self._store.send(shortcut.release(lock_of(self._prefix, ask.name), token))
-            return response.status == 200 or not isinstance(self._store.outcome(response), Conflict)
+            return response.status == 200 or not isinstance(self._store.outcome([], response), Conflict)
         if lease is not None:
             lease.drop(serial, ask.name)
         name, key = ask.name, lock_of(self._prefix, ask.name)

@@ -41,7 +41,8 @@ class Store:
             raise Refused(
                 f"{len(operations)} operations are more than the {MOST_OPERATIONS} of one transaction in consul"
             )
-        return self.outcome(self.send(json.dumps(operations, separators=(",", ":")).encode()))
+        response = self.send(json.dumps(operations, separators=(",", ":")).encode())
+        return self.outcome(operations, response)
 
     def read(self, operations: Sequence[Operation]) -> dict[str, Pair]:
         """A transaction of reads only."""
@@ -50,9 +51,9 @@ class Store:
             raise Unavailable(f"consul did not read: {'; '.join(found.reasons.values())}")
         return found
 
-    def outcome(self, response: Response) -> dict[str, Pair] | Conflict:
+    def outcome(self, operations: Sequence[Operation], response: Response) -> dict[str, Pair] | Conflict:
         if response.status == 200:
-            return pairs_of(response.body)
+            return pairs_of(operations, response.body)
         if response.status == 409:
             conflict = conflict_of(response.body)
             if not conflict.says("Permission denied"):

@@ -1,0 +1,102 @@
+"""Nobody overtakes whoever waits, also where nobody is awake to see it; and one question for all who wait together."""
+
+import base64
+import json
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+
+import pytest
+
+import fencepost
+from fencepost._runtime.threads import BootClock
+from fencepost.contract.answer import Busy, Granted, Queued
+from fencepost.core.claim import Ask, Claim, Request
+from fencepost.core.holder import Holder
+from fencepost.core.url import parse_url
+from fencepost.engines.consul._sync.engine import ConsulEngine
+from fencepost.testing.consul import Agent
+from fencepost.testing.redis import until
+
+Connect = Callable[[str], tuple[ConsulEngine, Holder]]
+
+
+def holder_of(agent: Agent, name: str) -> str:
+    """Without looking through an engine, which would put right what it sees."""
+    (pair,) = agent.call("GET", f"/v1/kv/{name}/.lock")[1]
+    return str(json.loads(base64.b64decode(pair["Value"]))["label"])
+
+
+@pytest.fixture
+def connect(url: str) -> Iterator[Connect]:
+    with ExitStack() as stack:
+
+        def connected(label: str) -> tuple[ConsulEngine, Holder]:
+            engine = ConsulEngine(parse_url(url), clock=BootClock(), patience=5)
+            holder = Holder(f"id-of-{label}", label)
+            engine.lease_open(holder, 20)
+            stack.callback(engine.close)
+            stack.callback(engine.lease_close, holder)
+            return engine, holder
+
+        yield connected
+
+
+def test_whoever_comes_after_a_death_does_not_overtake_one_who_waits_and_sleeps(connect: Connect) -> None:
+    (one, dying), (two, sleeping), (three, late) = connect("dying"), connect("sleeping"), connect("late")
+    asked = Request(sleeping, 1, (Ask("a"),))
+    held = one.claim(Request(dying, 1, (Ask("a"),)), wait=False)
+    assert isinstance(held, Granted)
+    place = two.claim(asked, wait=True)
+    assert isinstance(place, Queued)
+    # Nobody hands over, and nobody watches.
+    one.lease_close(dying)
+    answer = three.claim(Request(late, 1, (Ask("a"),)), wait=False)
+    assert isinstance(answer, Busy)
+    assert [claim.holder.label for claim in answer.ahead] == ["sleeping"]
+    granted = two.wait(place, 0.0)
+    assert isinstance(granted, Granted)
+    assert granted.tokens > held.tokens
+
+
+def test_a_release_makes_the_next_one_the_holder_though_nobody_watches(connect: Connect, agent: Agent) -> None:
+    (one, first), (two, second), (three, third) = connect("first"), connect("second"), connect("third")
+    held = one.claim(Request(first, 1, (Ask("a"),)), wait=False)
+    assert isinstance(held, Granted)
+    places = [
+        engine.claim(Request(holder, number, (Ask("a"),)), wait=True)
+        for number, (engine, holder) in enumerate([(one, first), (two, second), (three, third)], start=2)
+    ]
+    assert one.release(Claim(first, 1, Ask("a"), held.tokens[0]))
+    for (engine, holder), place, following in zip(
+        [(one, first), (two, second)], places, ["second", "third"], strict=False
+    ):
+        assert isinstance(place, Queued)
+        granted = engine.wait(place, 0.0)
+        assert isinstance(granted, Granted)
+        assert holder_of(agent, "a") == holder.label
+        assert engine.release(Claim(holder, place.request.serial, Ask("a"), granted.tokens[0]))
+        assert holder_of(agent, "a") == following
+
+
+def test_many_who_wait_in_one_session_for_one_name_share_one_question(agent: Agent, url: str) -> None:
+    with fencepost.connect(url, ttl=10) as holder, fencepost.connect(url, ttl=10) as session:
+        held = holder.lock("a").acquire()
+        order: list[int] = []
+
+        def take(number: int) -> None:
+            with session.lock("a", timeout=60):
+                order.append(number)
+
+        threads = [threading.Thread(target=take, args=[number]) for number in range(12)]
+        for number, thread in enumerate(threads):
+            thread.start()
+            until(lambda number=number: len(holder.look("a").waiters) == number + 1)
+        line = session.engine._line  # type: ignore[attr-defined]
+        until(lambda: len(line._watches) == 1)
+        assert len(line._asking) == 1
+        held.release()
+        for thread in threads:
+            thread.join(60)
+        assert order == list(range(12))
+        assert line._waiting == {}
