@@ -64,7 +64,7 @@ def admits(holding: Collection[Ask], ask: Ask) -> bool:
             return all(held.mode is Mode.SHARED for held in holding)
         case Mode.COUNTED:
             return (
-                all(held.mode is Mode.COUNTED for held in holding)
+                all(held.mode is Mode.COUNTED and held.limit == ask.limit for held in holding)
                 and sum(held.weight for held in holding) + ask.weight <= ask.limit
             )
 

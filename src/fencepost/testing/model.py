@@ -133,5 +133,6 @@ class Model:
         if ask.mode == Mode.SHARED:
             return {each.mode for each in held} <= {Mode.SHARED}
         if {each.mode for each in held} <= {Mode.COUNTED}:
-            return sum(each.weight for each in [*held, ask]) <= ask.limit
+            agreed = {each.limit for each in [*held, ask]} == {ask.limit}
+            return agreed and sum(each.weight for each in [*held, ask]) <= ask.limit
         return False
