@@ -35,7 +35,8 @@ BEGIN
         SELECT CASE _mode
             WHEN 'exclusive' THEN count(*) = 0
             WHEN 'shared' THEN coalesce(bool_and(mode = 'shared'), true)
-            ELSE coalesce(bool_and(mode = 'counted' AND most = _most), true) AND coalesce(sum(weight), 0) + _weight <= _most
+            ELSE coalesce(bool_and(mode = 'counted' AND most = _most), true)
+                AND coalesce(sum(weight), 0) + _weight <= _most
         END
         FROM {schema}.claim
         WHERE key = hashtextextended(_name, 0) AND name = _name AND token IS NOT NULL);
