@@ -13,11 +13,11 @@ from benchmarks.report import Section, Target
 from benchmarks.timing import Times, ratio
 
 # tooz makes a connection for each lock: a few of its cycles are enough.
-FEWER = {"tooz": 20}
+FEWER = {"tooz": 50}
 
 
 def run(folder: Path, dice: random.Random, *, quick: bool) -> Section:
-    rounds, batch = (3, 20) if quick else (40, 120)
+    rounds, batch = (3, 20) if quick else (25, 100)
     with pinned() as cpu:
         others = set(range(os.cpu_count() or 1)) - {cpu}
         same = _times({cpu}, dice, rounds, batch)

@@ -18,7 +18,7 @@ from fencepost.testing.proxy import Proxy
 from .conftest import at
 
 LATE = Query("late", "SELECT $1::text, pg_sleep(0.3)")
-WRONG = Query("wrong", "SELECT pg_sleep(0.2), 1 / ($1::int - 1)")
+WRONG = Query("wrong", "SELECT $1::int / length(pg_sleep(0.2)::text)")
 ECHO = Query("echo", "SELECT $1::text")
 
 

@@ -1,10 +1,12 @@
--- The frequent case: one name, wanted alone, and nobody there. Its token as text; else what `enter` answers.
+-- The two frequent cases: one name, wanted alone, and nobody there: its token as text. Or somebody holds it who is alive,
+-- and we may wait: a place in the queue. In all others what `enter` answers.
 CREATE FUNCTION {schema}.claim(_holder text, _serial bigint, _name text, _note text, _wait boolean) RETURNS text
 LANGUAGE plpgsql AS $$
 DECLARE
     _key bigint := hashtextextended(_name, 0);
     _latched boolean;
     _token bigint;
+    _ticket bigint;
 BEGIN
     _latched := pg_advisory_xact_lock(1717923427, hashtext(_name)) IS NOT NULL;
     INSERT INTO {schema}.claim (key, name, ticket, token, holder, serial, part, mode, weight, most, note, since)
@@ -18,6 +20,21 @@ BEGIN
     RETURNING token INTO _token;
     IF FOUND THEN
         RETURN _token;
+    END IF;
+    IF _wait THEN
+        INSERT INTO {schema}.claim (key, name, ticket, holder, serial, part, mode, weight, most, note, since)
+        SELECT _key, _name, nextval('{schema}.token'), _holder, _serial, 0, 'exclusive', 1, 1, _note, clock_timestamp()
+        FROM {schema}.lease AS mine
+        WHERE id = _holder AND expires_at > clock_timestamp() AND _serial <> ALL (given_up)
+          AND NOT EXISTS (SELECT FROM {schema}.claim WHERE holder = _holder AND serial = _serial)
+          AND EXISTS (
+              SELECT FROM {schema}.claim AS held JOIN {schema}.lease AS living ON living.id = held.holder
+              WHERE held.key = _key AND held.name = _name AND held.token IS NOT NULL
+                AND living.expires_at > clock_timestamp())
+        RETURNING ticket INTO _ticket;
+        IF FOUND THEN
+            RETURN {schema}.ahead(_holder, _serial);
+        END IF;
     END IF;
     RETURN {schema}.enter(
         _holder, _serial, ARRAY[_name], ARRAY['exclusive'], ARRAY[1], ARRAY[1], ARRAY[_note], _wait);
@@ -127,6 +144,31 @@ BEGIN
     END LOOP;
 END $$;
 
+-- The frequent case of what `promote` decides: nobody holds the name, and the first in line is alive and wants it alone.
+CREATE FUNCTION {schema}.hand_over(_key bigint, _name text) RETURNS boolean LANGUAGE plpgsql AS $$
+DECLARE
+    _next record;
+    _nothing boolean;
+BEGIN
+    UPDATE {schema}.claim AS next SET token = nextval('{schema}.token'), since = clock_timestamp()
+    FROM {schema}.lease, {schema}.life
+    WHERE one AND lease.id = next.holder AND lease.expires_at > clock_timestamp()
+      AND next.key = _key AND next.name = _name AND next.token IS NULL AND next.mode = 'exclusive'
+      AND next.ticket = (SELECT min(ticket) FROM {schema}.claim WHERE key = _key AND name = _name AND token IS NULL)
+      AND NOT EXISTS (SELECT FROM {schema}.claim WHERE key = _key AND name = _name AND token IS NOT NULL)
+      AND NOT EXISTS (
+          SELECT FROM {schema}.claim AS part
+          WHERE part.holder = next.holder AND part.serial = next.serial AND part.name <> _name)
+    RETURNING next.holder, next.serial, next.token, lease.channel INTO _next;
+    IF NOT FOUND THEN
+        RETURN false;
+    END IF;
+    IF _next.channel <> '' THEN
+        _nothing := pg_notify(_next.channel, _next.holder || ':' || _next.serial || ':' || _next.token) IS NULL;
+    END IF;
+    RETURN true;
+END $$;
+
 -- Give back exactly one claim: whether it was held. Whoever waits first holds from here on, and is told.
 CREATE FUNCTION {schema}.release(_holder text, _serial bigint, _name text, _token bigint) RETURNS boolean
 LANGUAGE plpgsql AS $$
@@ -141,7 +183,7 @@ BEGIN
     WHERE key = _key AND name = _name AND holder = _holder AND serial = _serial AND token = _token
     RETURNING EXISTS (SELECT FROM {schema}.lease WHERE id = _holder AND expires_at > clock_timestamp()),
               EXISTS (SELECT FROM {schema}.claim WHERE key = _key AND token IS NULL) INTO _held, _waited_for;
-    IF _waited_for THEN
+    IF _waited_for AND NOT {schema}.hand_over(_key, _name) THEN
         PERFORM {schema}.bury(_name);
         PERFORM {schema}.promote(_name);
     END IF;
