@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import signal
 import subprocess
 import tempfile
 from functools import cache
@@ -50,6 +51,13 @@ class PostgresqlServer(ServerProcess):
         # A log of an earlier run would say that this one is ready.
         self.log.unlink(missing_ok=True)
         super().start()
+
+    def stop(self, timeout: float = 10.0) -> None:
+        if self.running:
+            # Not SIGTERM, at which it would wait until all its clients have gone.
+            self.resume()
+            os.kill(self.pid, signal.SIGINT)
+        super().stop(timeout)
 
     def close(self) -> None:
         super().close()
