@@ -211,6 +211,20 @@ class DjangoSqlitePlace(DjangoPlace):
         return {"ENGINE": "django.db.backends.sqlite3", "NAME": str(self.path), "OPTIONS": {"timeout": 60}}
 
 
+class DjangoMariadbPlace(DjangoPlace):
+    """Through Django and PyMySQL, which stands in for mysqlclient as its own documentation shows."""
+
+    def make(self) -> None:
+        import pymysql
+
+        pymysql.install_as_MySQLdb()
+        MariadbPlace.make(self)  # type: ignore[arg-type]
+
+    def settings(self) -> dict[str, Any]:
+        at = {"HOST": "127.0.0.1", "PORT": mariadb_port(), "USER": "root", "NAME": self.name}
+        return {"ENGINE": "django.db.backends.mysql", **at}
+
+
 DATABASES: dict[str, Callable[[Path], DatabasePlace]] = {
     "postgresql": PostgresqlPlace,
     "postgresql-autocommit": AutocommitPlace,
@@ -219,6 +233,7 @@ DATABASES: dict[str, Callable[[Path], DatabasePlace]] = {
     "mariadb": MariadbPlace,
     "mariadb-autocommit": MariadbAutocommitPlace,
     "mariadb-sqlalchemy": SqlalchemyMariadbPlace,
+    "mariadb-django": DjangoMariadbPlace,
     "sqlite-sqlalchemy": SqlalchemySqlitePlace,
     "sqlite-django": DjangoSqlitePlace,
 }

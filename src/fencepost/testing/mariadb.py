@@ -36,6 +36,10 @@ class MariadbServer(ServerProcess):
             "--skip-name-resolve",
             "--skip-grant-tables",
             "--innodb-log-file-size=8M",
+            "--innodb-flush-method=nosync",
+            "--innodb-doublewrite=OFF",
+            "--sync-frm=OFF",
+            "--aria-sync-log-dir=NEVER",
             *options,
         ]
         super().__init__(as_user(argv), ready=logged(READY), folder=folder)
