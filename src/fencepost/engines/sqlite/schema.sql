@@ -47,7 +47,9 @@ CREATE TABLE eviction (
 
 -- What must be known about the file itself: the boot its leases belong to, and a number above all tokens
 -- (the gate file has both as well; this copy serves when that one is deleted).
+-- `relays` is 1 while the gate's memory has claims that are not here.
 CREATE TABLE life (
     boot    TEXT NOT NULL,
-    ceiling INTEGER NOT NULL
+    ceiling INTEGER NOT NULL,
+    relays  INTEGER NOT NULL
 );
