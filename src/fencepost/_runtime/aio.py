@@ -167,17 +167,26 @@ async def readable(fd: int, timeout: float | None) -> bool:
         loop.remove_reader(fd)
 
 
-async def receive(source: socket.socket, most: int, timeout: float) -> bytes | None:
-    """The next datagram, or None if there is none within `timeout` seconds. One waiter per socket."""
-    try:
-        return source.recv(most, socket.MSG_DONTWAIT)
-    except BlockingIOError:
-        if not await readable(source.fileno(), timeout):
+class Inbox:
+    """Datagrams of one socket, `most` bytes of each, for one reader at a time."""
+
+    __slots__ = ("_most", "_source")
+
+    def __init__(self, source: socket.socket, most: int) -> None:
+        self._source = source
+        self._most = most
+
+    async def receive(self, timeout: float) -> bytes | None:
+        """The next, or None if there is none within `timeout` seconds, or a little earlier."""
+        try:
+            return self._source.recv(self._most, socket.MSG_DONTWAIT)
+        except BlockingIOError:
+            if not await readable(self._source.fileno(), timeout):
+                return None
+        try:
+            return self._source.recv(self._most, socket.MSG_DONTWAIT)
+        except BlockingIOError:
             return None
-    try:
-        return source.recv(most, socket.MSG_DONTWAIT)
-    except BlockingIOError:
-        return None
 
 
 def current_flow() -> object:

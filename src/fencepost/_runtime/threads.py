@@ -147,17 +147,31 @@ def readable(fd: int, timeout: float | None) -> bool:
     return bool(poll.poll(None if timeout is None else math.ceil(timeout * 1000)))
 
 
-def receive(source: socket.socket, most: int, timeout: float) -> bytes | None:
-    """The next datagram, or None if there is none within `timeout` seconds. One waiter per socket.
+class Inbox:
+    """Datagrams of one socket, `most` bytes of each, for one reader at a time.
 
-    The kernel keeps the time: one system call, where a time-out of Python's would poll first.
+    The kernel keeps the time: one system call, where a time-out of Python's would poll first. It is told in whole
+    milliseconds, and only when they change: readers come back with nearly the same time-out again and again.
     """
-    microseconds = max(1, int(timeout * 1_000_000))
-    source.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, struct.pack("ll", *divmod(microseconds, 1_000_000)))
-    try:
-        return source.recv(most)
-    except BlockingIOError:
-        return None
+
+    __slots__ = ("_most", "_patience", "_source")
+
+    def __init__(self, source: socket.socket, most: int) -> None:
+        self._source = source
+        self._most = most
+        self._patience = 0
+
+    def receive(self, timeout: float) -> bytes | None:
+        """The next, or None if there is none within `timeout` seconds, or a little earlier."""
+        microseconds = int(timeout * 1000) * 1000 or int(timeout * 1_000_000) or 1
+        if microseconds != self._patience:
+            value = struct.pack("ll", *divmod(microseconds, 1_000_000))
+            self._source.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, value)
+            self._patience = microseconds
+        try:
+            return self._source.recv(self._most)
+        except BlockingIOError:
+            return None
 
 
 def current_flow() -> object:

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import threading
 import time
 
 from fencepost.contract.answer import Busy, Gone, Granted, Queued
@@ -161,3 +162,28 @@ def test_descriptors_of_processes_met_are_not_hoarded(user, monkeypatch):
     peers.trim({kept})
     assert list(peers._peers.values()) == [kept]
     assert kept.fd >= 0
+
+
+def test_a_death_is_noticed_also_while_another_thread_sleeps_until_a_letter_comes(child, user, monkeypatch):
+    monkeypatch.setattr("fencepost.engines.sqlite._sync.room.LONGEST_NAP", 60.0)
+    holder = child("hold")
+    holder.hears()
+    one, two = user(), user()
+    one.hold("mine")
+    # Nothing to watch here: whoever has it is of this process.
+    first, second = two.queue("mine"), two.queue("it")
+    reader = threading.Thread(target=two.engine.wait, args=(first, 30.0))
+    reader.start()
+    while two.engine._room._role:
+        pass
+    answers = []
+    waiter = threading.Thread(target=lambda: answers.append(two.engine.wait(second, 30.0)))
+    waiter.start()
+    while len(two.engine._room._present) < 2:
+        pass
+    holder.process.kill()
+    waiter.join(10.0)
+    assert [type(answer) for answer in answers] == [Granted]
+    two.engine.lease_close(two.holder)
+    reader.join(5.0)
+    assert not reader.is_alive()

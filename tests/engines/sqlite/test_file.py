@@ -4,6 +4,7 @@ import os
 import sqlite3
 import stat
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -21,8 +22,16 @@ PRIVATE_MOUNT = ("unshare", "-rm", "sh", "-c")
 def test_sixteen_processes_that_come_first_at_once_make_one_file(path, child, user):
     children = [child("own", f"name {number} ") for number in range(16)]
     assert [each.hears() for each in children] == [["ready"]] * 16
+    path.parent.mkdir()
+    shut = gate.Gate(f"{path}-gate")
+    assert shut.try_enter()
     for each in children:
         each.go_on()
+    # Long enough for one that does not wait for its turn to make the file.
+    time.sleep(0.3)
+    assert not path.exists()
+    shut.leave()
+    shut.close()
     tokens = [each.hears() for each in children]
     assert [word for word, *_ in tokens] == ["granted"] * 16
     assert len({token for _, token in tokens}) == 16

@@ -7,11 +7,13 @@ line, and to hand over to the first in line. Whatever is not so simple goes to `
 import os
 
 from fencepost.contract.answer import Busy, Gone, Granted, Queued
-from fencepost.core.claim import Claim, Mode, Request
+from fencepost.core.claim import Ask, Claim, Mode, Request
 from fencepost.core.holder import Holder
+from fencepost.engines.sqlite.gate import RELAYS
 from fencepost.engines.sqlite.heir import heir_of
+from fencepost.engines.sqlite.lane import Lane
 from fencepost.engines.sqlite.mailbox import Letter
-from fencepost.engines.sqlite.place import Place
+from fencepost.engines.sqlite.place import LOOK_AFTER, Place
 from fencepost.engines.sqlite.queue import Queue
 from fencepost.engines.sqlite.settlement import Settlement
 from fencepost.engines.sqlite.sql import STATEMENTS
@@ -23,51 +25,71 @@ HAND_OVER = STATEMENTS["hand_over"]
 LET_GO = STATEMENTS["let_go"]
 LET_GO_ALL = STATEMENTS["let_go_all"]
 SHARE = STATEMENTS["share"]
-# Who stands in line looks whom to watch only after this long: where locks change hands quickly, its turn comes first.
-LOOK_AFTER = 0.05
 
 
 class Claims:
     """All claims of one engine."""
 
-    def __init__(self, queue: Queue) -> None:
+    def __init__(self, queue: Queue, lane: Lane) -> None:
         self._queue = queue
+        self._lane = lane
         self._settlement = Settlement(queue)
         self._store = queue.store
+        self._gate = queue.store.gate
         self._now = queue.now
-        # The latest serial of each lease: a request that is not newer may have been asked before.
-        self._latest: dict[str, int] = {}
+        self._latest = queue.latest
+        self._addresses = queue.addresses
 
     def claim(self, request: Request, wait: bool) -> Granted | Queued | Busy | Gone:
-        holder, serial, _ = request
-        if serial <= self._latest.get(holder.id, 0):
+        holder, serial, asks = request
+        who = holder.id
+        if serial <= self._latest.get(who, 0):
             return self._queue.atomically(self._settlement.recall, request, wait)
-        self._latest[holder.id] = serial
-        return self._claim(request, wait)
+        simple = len(asks) == 1
+        if simple and self._gate.words[RELAYS]:
+            ran = self._lane.claim_inside(request) if wait else None
+            if ran is not None:
+                return ran
+            simple = self._store.tracks.relay_of(asks[0].name) is None
+        self._latest[who] = serial
+        answer = self._claim_one(request, asks[0], wait) if simple else None
+        if answer is not None:
+            return answer
+        settled = self._queue.atomically(self._settlement.settle, request, wait)
+        if isinstance(settled, Queued):
+            self._addresses[who] = self._queue.mailbox.name
+        return settled
 
     def forget(self, holder: Holder) -> None:
         self._latest.pop(holder.id, None)
+        self._addresses.pop(holder.id, None)
 
-    def _claim(self, request: Request, wait: bool) -> Granted | Queued | Busy | Gone:
-        holder, serial, asks = request
-        if len(asks) == 1:
-            name, mode, weight, limit, note = asks[0]
-            if weight <= limit:
-                store = self._store
-                token = store.mint()
-                row = (name, token, holder.id, serial, mode._value_, weight, limit, note, self._now())
-                if wait and mode is Mode.EXCLUSIVE and store.gate.has_line(name):
-                    place = self._join(request, token, row)
-                    if place is not None:
-                        return Queued(request, (), place)
-                if store.execute(GRANT, row).rowcount == 1:
-                    return Granted((token,))
-        return self._queue.atomically(self._settlement.settle, request, wait)
+    def _claim_one(self, request: Request, ask: Ask, wait: bool) -> Granted | Queued | None:
+        store = self._store
+        name, mode, weight, limit, note = ask
+        if weight > limit:
+            return None
+        token = store.mint()
+        row = (name, token, request.holder.id, request.serial, mode._value_, weight, limit, note, self._now())
+        if wait and mode is Mode.EXCLUSIVE and store.gate.has_line(name):
+            place = self._join(request, token, row)
+            if place is not None:
+                return Queued(request, (), place)
+        if store.execute(GRANT, row).rowcount == 1:
+            return Granted((token,))
+        return None
 
     def release(self, claim: Claim) -> bool:
         holder, serial, ask, token = claim
         name = ask.name
-        gate = self._store.gate
+        gate = self._gate
+        if gate.words[RELAYS]:
+            letters = self._lane.release_inside(claim)
+            if letters is not None:
+                self._queue.letters = letters
+                return True
+            if self._store.tracks.relay_of(name):
+                self._queue.transfer.to_file()
         if token is not None and gate.has_line(name):
             if self._hand_over(holder.id, name, token):
                 return True
@@ -89,6 +111,7 @@ class Claims:
         for who, serial, mailbox in store.execute(HAND_OVER, (name, number, now, token, holder)).fetchall():
             if not told:
                 queue.letters = (Letter(mailbox, who, serial, (number,)),)
+            queue.transfer.handed_over(name, now)
             return True
         return False
 

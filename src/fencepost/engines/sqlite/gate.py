@@ -16,20 +16,26 @@ import time
 import zlib
 from pathlib import Path
 
+from fencepost._runtime.state import StateLock
 from fencepost.core.token import next_token
 from fencepost.engines.sqlite.inheritance import let_go_after_fork
 
-SIZE = 8192
+SIZE = 40960
 MAGIC = int.from_bytes(b"fencepst")
 AHEAD_US = 3_600_000_000
-KIND, BOOT, LAST, CEILING, DEVICE, INODE, CHANGES = range(7)
+KIND, BOOT, LAST, CEILING, DEVICE, INODE, CHANGES, RELAYS = range(8)
 # Two records of the ceiling, (number, digest) each, written in turn: one of them is always whole.
 RECORDS = (8, 16)
 # One byte for the names of one hash, set while somebody may wait for one of them.
 LINES = range(2048, 4096)
 # What `heir` notes: who is first in line.
 HEIRS = range(4096, 8192)
+# The queues that `relay` keeps; the word RELAYS says which of them are in use, one bit for each.
+TRACKS = range(8192, SIZE)
 BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
+# What a gate that is not open remembers.
+_NO_NOTES = bytearray(64)
+_NOTHING = memoryview(_NO_NOTES).cast("Q")
 _SHUT = fcntl.LOCK_EX | fcntl.LOCK_NB
 _OPEN = fcntl.LOCK_UN
 
@@ -60,44 +66,48 @@ class Gate:
         self.rebooted = False
         self._boot = int(boot_id().replace("-", "")[:16], 16)
         self._fd = -1
-        self._words: memoryview | None = None
-        self._bytes: mmap.mmap | None = None
+        # A lock on the file does not keep out our own threads.
+        self._inside = StateLock()
+        # The file's memory map, as words and as bytes. Only inside the gate.
+        self.words = _NOTHING
+        self.notes: mmap.mmap | bytearray = _NO_NOTES
         self._last = 0
         let_go_after_fork(self)
 
     def try_enter(self) -> bool:
         """Shut the gate behind us, or say that somebody is inside."""
-        try:
-            fcntl.flock(self._fd, _SHUT)
-        except BlockingIOError:
+        if not self._inside.acquire(False):
             return False
-        except (OSError, ValueError):
-            if self._fd >= 0:
-                raise
-            self._open()
-            return self.try_enter()
         try:
-            status = os.fstat(self._fd)
-            if status.st_nlink and status.st_size == SIZE and self._words is not None:
-                return True
-            if status.st_nlink:
-                self._prepare()
-                return True
+            while True:
+                if self._fd < 0:
+                    self._fd = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+                fcntl.flock(self._fd, _SHUT)
+                status = os.fstat(self._fd)
+                if status.st_nlink:
+                    if status.st_size != SIZE or self.words is _NOTHING:
+                        self._prepare()
+                    return True
+                # Deleted under us: whoever comes now locks the new file, and so must we.
+                self._forget()
+        except BlockingIOError:
+            self._inside.release()
+            return False
         except BaseException:
-            self.leave()
+            if self._fd >= 0:
+                fcntl.flock(self._fd, _OPEN)
+            self._inside.release()
             raise
-        # Deleted under us: whoever comes now locks the new file, and so must we.
-        self.close()
-        return self.try_enter()
 
     def leave(self) -> None:
         fcntl.flock(self._fd, _OPEN)
+        self._inside.release()
 
     def mint(self) -> int:
         """The next number, above all that were ever minted. Only inside the gate."""
-        words = self._words
-        assert words is not None
-        number = next_token(words[LAST], wall_us())
+        words = self.words
+        # As `next_token` says, without the call.
+        number: int = max(words[LAST] + 1, wall_us())
         if number > words[CEILING]:
             self._reserve(number + AHEAD_US)
         words[LAST] = number
@@ -105,71 +115,60 @@ class Gate:
 
     def at_least(self, number: int) -> None:
         """Never mint `number` or less again."""
-        words = self._words
-        assert words is not None
+        words = self.words
         if number > words[CEILING]:
             self._reserve(number + AHEAD_US)
         words[LAST] = max(words[LAST], number)
 
     def has_line(self, name: str) -> bool:
         """Whether somebody may wait for the name, or for another of the same hash. A wrong guess costs time only."""
-        assert self._bytes is not None
-        return self._bytes[_line(name)] != 0
+        return self.notes[_line(name)] != 0
 
     def note_line(self, name: str, *, there: bool) -> None:
-        assert self._bytes is not None
-        self._bytes[_line(name)] = there
-
-    @property
-    def notes(self) -> mmap.mmap:
-        assert self._bytes is not None
-        return self._bytes
+        self.notes[_line(name)] = there
 
     @property
     def changes(self) -> int:
         """Grows with every change that may make another the first in line."""
-        assert self._words is not None
-        return int(self._words[CHANGES])
+        return int(self.words[CHANGES])
 
     def note_change(self) -> None:
-        assert self._words is not None
-        self._words[CHANGES] += 1
+        self.words[CHANGES] += 1
 
     @property
     def ceiling(self) -> int:
-        assert self._words is not None
-        return int(self._words[CEILING])
+        return int(self.words[CEILING])
 
     @property
     def state_file(self) -> tuple[int, int]:
         """Device and inode of the state file that belongs to this gate; zeros if none is known."""
-        assert self._words is not None
-        return self._words[DEVICE], self._words[INODE]
+        return self.words[DEVICE], self.words[INODE]
 
     @state_file.setter
     def state_file(self, identity: tuple[int, int]) -> None:
-        assert self._words is not None
-        self._words[DEVICE], self._words[INODE] = identity
+        self.words[DEVICE], self.words[INODE] = identity
 
     def close(self) -> None:
-        if self._words is not None:
-            self._last = max(self._last, self._words[LAST])
-        self.abandon()
+        with self._inside:
+            self._forget()
 
     def abandon(self) -> None:
-        fd, self._fd, self._words, self._bytes = self._fd, -1, None, None
+        self._inside = StateLock()
+        self._forget()
+
+    def _forget(self) -> None:
+        if self.words is not _NOTHING:
+            self._last = max(self._last, self.words[LAST])
+        fd, self._fd, self.words, self.notes = self._fd, -1, _NOTHING, _NO_NOTES
         if fd >= 0:
             os.close(fd)
-
-    def _open(self) -> None:
-        self._fd = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
 
     def _prepare(self) -> None:
         # Real blocks, never a hole: writing through the map to a full disk would kill the process.
         os.posix_fallocate(self._fd, 0, SIZE)
         os.ftruncate(self._fd, SIZE)
-        self._bytes = mmap.mmap(self._fd, SIZE)
-        self._words = words = memoryview(self._bytes).cast("Q")
+        self.notes = mmap.mmap(self._fd, SIZE)
+        self.words = words = memoryview(self.notes).cast("Q")
         known = words[KIND] == MAGIC
         durable = max(words[at] if words[at + 1] == _digest(words[at]) else 0 for at in RECORDS)
         self.rebooted = known and words[BOOT] != self._boot
@@ -178,7 +177,8 @@ class Gate:
             return
         last = max(durable, self._last)
         words[DEVICE] = words[INODE] = words[CEILING] = 0
-        self._bytes[LINES.start : HEIRS.stop] = bytes(HEIRS.stop - LINES.start)
+        words[RELAYS] = 0
+        self.notes[LINES.start : SIZE] = bytes(SIZE - LINES.start)
         words[LAST] = last
         self._reserve(next_token(last, wall_us()) + AHEAD_US)
         words[BOOT] = self._boot
@@ -191,8 +191,7 @@ class Gate:
             os.close(folder)
 
     def _reserve(self, ceiling: int) -> None:
-        words = self._words
-        assert words is not None
+        words = self.words
         at = min(RECORDS, key=words.__getitem__)
         words[at], words[at + 1] = ceiling, _digest(ceiling)
         os.fsync(self._fd)

@@ -41,6 +41,7 @@ class Leases:
         self._note_ceiling()
         if evicted == [(0,)]:
             return Renewal(True)
+        self._queue.transfer.to_file()
         return Renewal(True, tuple(self._lost(claim) for claim in claims if not self._is_held(claim)))
 
     def close(self, holder: Holder) -> None:

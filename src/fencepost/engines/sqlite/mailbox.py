@@ -28,7 +28,9 @@ class Letter(NamedTuple):
     tokens: tuple[int, ...] = ()
 
     def text(self) -> bytes:
-        return f"{self.holder} {self.serial} {','.join(map(str, self.tokens))}".encode()
+        _, holder, serial, tokens = self
+        told = str(tokens[0]) if len(tokens) == 1 else ",".join(map(str, tokens))
+        return f"{holder} {serial} {told}".encode()
 
 
 def read(text: bytes) -> tuple[tuple[str, int], tuple[int, ...]]:
@@ -88,21 +90,20 @@ class Mailbox:
 
     def send(self, letter: Letter) -> bool:
         """False if there is nobody at that address any more."""
+        text = letter.text()
         with self._sending:
-            return self._send(letter.mailbox, letter.text())
+            known = self._known.get(letter.mailbox)
+            if known is not None:
+                try:
+                    known.send(text, socket.MSG_DONTWAIT)
+                    return True
+                except OSError:
+                    # Gone, or full: the slow way tells which.
+                    del self._known[letter.mailbox]
+                    known.close()
+            return self._closed or self._send_to_stranger(letter.mailbox, text)
 
-    def _send(self, name: str, text: bytes) -> bool:
-        if self._closed:
-            return True
-        known = self._known.get(name)
-        if known is not None:
-            try:
-                known.send(text, socket.MSG_DONTWAIT)
-                return True
-            except OSError:
-                # Gone, or full: the slow way tells which.
-                del self._known[name]
-                known.close()
+    def _send_to_stranger(self, name: str, text: bytes) -> bool:
         try:
             try:
                 self._introduce(name).send(text, socket.MSG_DONTWAIT)

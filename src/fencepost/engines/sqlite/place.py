@@ -6,6 +6,8 @@ from typing import Any
 from fencepost.engines.sqlite.process import Peer
 
 Key = tuple[str, int]
+# Who stands in line looks whom to watch only after this long: where locks change hands quickly, its turn comes first.
+LOOK_AFTER = 0.05
 
 
 class Place:
@@ -30,7 +32,8 @@ class Place:
         self.tokens = tokens or self.tokens
         self.over = over or self.over
         self.stirred = True
-        self.ring()
+        if self.bell is not None:
+            self.bell.set()
 
     def settle(self) -> None:
         """Somebody looks: what has stirred until now is known."""

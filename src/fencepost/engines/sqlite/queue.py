@@ -13,6 +13,7 @@ from fencepost.engines.sqlite.process import Peers
 from fencepost.engines.sqlite.row import Row, requests
 from fencepost.engines.sqlite.sql import STATEMENTS
 from fencepost.engines.sqlite.store import Store
+from fencepost.engines.sqlite.transfer import Transfer
 
 T = TypeVar("T")
 EVERYONE = -1
@@ -29,13 +30,17 @@ class Queue:
         now: Callable[[], float],
     ) -> None:
         self.store = store
+        self.transfer = Transfer(store)
         self.mailbox = mailbox
         self.peers = peers
         self.now = now
         self.places: dict[Key, Place] = {}
         self.letters: Sequence[Letter] = ()
-        # When each lease of this engine ends, counted from the send.
+        # Of each lease of this engine: when it ends, counted from the send; its latest serial, as a request that is not
+        # newer may have been asked before; and the mailbox that the state file is known to have for it.
         self.lease_ends: dict[str, float] = {}
+        self.latest: dict[str, int] = {}
+        self.addresses: dict[str, str] = {}
 
     def rows(self, statement: str, *args: object) -> list[Row]:
         return [Row._make(row) for row in self.store.execute(STATEMENTS[statement], args)]
@@ -45,6 +50,7 @@ class Queue:
 
     def atomically(self, work: Callable[..., T], *args: Any) -> T:
         self.letters = ()
+        self.transfer.to_file()
         self.store.execute("BEGIN IMMEDIATE")
         result = work(*args)
         self.store.execute("COMMIT")

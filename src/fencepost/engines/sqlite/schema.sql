@@ -47,9 +47,11 @@ CREATE TABLE eviction (
 
 -- What must be known about the file itself: the boot its leases belong to, and a number above all tokens
 -- (the gate file has both as well; this copy serves when that one is deleted).
+-- `relays` is 1 while the gate's memory has claims that are not here.
 CREATE TABLE life (
     boot    TEXT NOT NULL,
-    ceiling INTEGER NOT NULL
+    ceiling INTEGER NOT NULL,
+    relays  INTEGER NOT NULL
 );
 
 -- Rate limits: until when what was taken keeps each busy, on the clock that counts from boot.

@@ -86,6 +86,21 @@ FROM claim c JOIN holder h ON h.id = c.holder
 WHERE name = ?1 AND waiting = ?2
 ORDER BY number LIMIT ?3
 
+-- name: queue
+SELECT c.*, h.label, h.expires_at, h.pid, h.started, h.namespace, h.mailbox
+FROM claim c JOIN holder h ON h.id = c.holder
+WHERE name = ?1
+ORDER BY waiting, number LIMIT ?2
+
+-- name: clear
+DELETE FROM claim WHERE name = ?1
+
+-- name: note_relays
+UPDATE life SET relays = ?1 WHERE relays <> ?1
+
+-- name: relays
+SELECT relays FROM life
+
 -- name: after
 SELECT c.*, h.label, h.expires_at, h.pid, h.started, h.namespace, h.mailbox
 FROM claim c JOIN holder h ON h.id = c.holder

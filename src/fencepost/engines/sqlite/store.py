@@ -11,13 +11,14 @@ from typing import Any, TypeVar
 from fencepost.engines.sqlite.gate import Gate, boot_id
 from fencepost.engines.sqlite.inheritance import never_close
 from fencepost.engines.sqlite.location import make_folder
+from fencepost.engines.sqlite.relay import Tracks
 from fencepost.engines.sqlite.sql import SCHEMA, STATEMENTS
 from fencepost.engines.sqlite.trouble import is_damage
 from fencepost.errors import FencepostWarning, Refused
 
 T = TypeVar("T")
 APPLICATION = 0x66656E63
-VERSION = 1
+VERSION = 2
 # Only for strangers who open the file past the gate.
 BUSY = 0.1
 BESIDE = ("", "-wal", "-shm")
@@ -26,22 +27,23 @@ BESIDE = ("", "-wal", "-shm")
 class Store:
     """One connection to one state file, and the gate before it."""
 
-    gate: Gate
-
     def __init__(self, path: str) -> None:
         self.path = path
         self.mail = path + "-mail"
+        self.gate = gate = Gate(path + "-gate")
+        self.tracks = Tracks(gate)
         self._identity: tuple[int, int] | None = None
         self._connection: sqlite3.Connection | None = None
         self.execute: Callable[..., sqlite3.Cursor] = _not_open
         # The gate's own, so that the busiest calls go straight to it.
         self.try_enter: Callable[[], bool] = self._enter_first
-        self.leave: Callable[[], None] = _not_open
-        self.mint: Callable[[], int] = _not_open
+        self.leave = gate.leave
+        self.mint = gate.mint
 
     def run(self, work: Callable[..., T], *args: Any) -> T:
         """`work` on the file at the path. What a damaged one knew is gone, so the answer of a new one is definite."""
         try:
+            # As `is_current` says, without the call.
             try:
                 status = os.stat(self.path)
             except FileNotFoundError:
@@ -61,6 +63,14 @@ class Store:
             self.roll_back()
             raise
 
+    def is_current(self) -> bool:
+        """Whether the file at the path is the one that we have open."""
+        try:
+            status = os.stat(self.path)
+        except FileNotFoundError:
+            return False
+        return (status.st_dev, status.st_ino) == self._identity and not self.gate.fresh
+
     @property
     def is_open(self) -> bool:
         return self._connection is not None
@@ -72,10 +82,6 @@ class Store:
                 connection.rollback()
             except sqlite3.Error:
                 self.close()
-
-    def close_gate(self) -> None:
-        if self.try_enter != self._enter_first:
-            self.gate.close()
 
     def close(self) -> None:
         connection, self._connection, self._identity = self._connection, None, None
@@ -91,14 +97,8 @@ class Store:
 
     def _enter_first(self) -> bool:
         make_folder(os.path.dirname(self.path))
-        gate = Gate(self.path + "-gate")
-        try:
-            entered = gate.try_enter()
-        except BaseException:
-            gate.abandon()
-            raise
-        self.gate, self.try_enter, self.leave, self.mint = gate, gate.try_enter, gate.leave, gate.mint
-        return entered
+        self.try_enter = self.gate.try_enter
+        return self.gate.try_enter()
 
     def _open(self) -> None:
         self.close()
@@ -112,6 +112,8 @@ class Store:
             self._set_aside("replaced")
             status = None
         if status is None:
+            # Whose lease is gone holds nothing. Before there is a file again, so that whoever comes then knows.
+            self.tracks.end_all()
             self._discard()
             os.close(os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
         try:
@@ -150,6 +152,11 @@ class Store:
             # The gate file was deleted, and with it the counter: this file has a number above all its tokens.
             ((highest,),) = execute(STATEMENTS["highest"])
             gate.at_least(highest)
+            if execute(STATEMENTS["relays"]).fetchall() == [(1,)]:
+                # And with it who holds what.
+                self._set_aside("orphaned")
+                self._open()
+                return
         gate.fresh = False
         gate.note_change()
         status = os.stat(self.path)
@@ -159,7 +166,7 @@ class Store:
         connection.execute("PRAGMA journal_mode = WAL")
         connection.executescript(
             f"BEGIN; {SCHEMA} PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {VERSION};"
-            f"INSERT INTO life VALUES ('{boot_id()}', {self.gate.ceiling}); COMMIT;"
+            f"INSERT INTO life VALUES ('{boot_id()}', {self.gate.ceiling}, 0); COMMIT;"
         )
 
     def _status(self) -> os.stat_result | None:

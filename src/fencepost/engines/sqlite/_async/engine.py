@@ -29,6 +29,7 @@ from fencepost.core.url import Url
 from fencepost.engines.sqlite._async.cells import AsyncCells
 from fencepost.engines.sqlite._async.room import AsyncRoom
 from fencepost.engines.sqlite.claim import Claims
+from fencepost.engines.sqlite.lane import Lane
 from fencepost.engines.sqlite.lease import Leases
 from fencepost.engines.sqlite.location import locate
 from fencepost.engines.sqlite.mailbox import Letter, Mailbox
@@ -69,7 +70,8 @@ class AsyncSqliteEngine:
         self._store = Store(self._path)
         self._mailbox = Mailbox(self._store.mail)
         self._queue = Queue(self._store, self._mailbox, Peers(), clock.now)
-        self._claims = Claims(self._queue)
+        self._lane = Lane(self._queue)
+        self._claims = Claims(self._queue, self._lane)
         self._leases = Leases(self._queue)
         self._meters = Meters(self._store, clock.now)
         self._sight = Sight(self._queue, self._leases)
@@ -97,9 +99,18 @@ class AsyncSqliteEngine:
             self._room.wake_reader()
 
     async def claim(self, request: Request, *, wait: bool) -> Granted | Queued | Busy | Gone:
+        if wait and self._lane.is_open:
+            answer = self._lane.claim(request)
+            if answer is not None:
+                return answer
         return await self._transact(self._claims.claim, request, wait)
 
     async def release(self, claim: Claim) -> bool:
+        if self._lane.is_open:
+            letters = self._lane.release(claim)
+            if letters is not None:
+                await self._post(letters)
+                return True
         return await self._transact(self._claims.release, claim)
 
     async def share(self, claim: Claim) -> bool:
@@ -176,7 +187,7 @@ class AsyncSqliteEngine:
             self._mailbox.close()
             self._room.close()
             self._queue.peers.close()
-            self._store.close_gate()
+            self._store.gate.close()
         finally:
             self._mutex.release()
 
@@ -222,9 +233,9 @@ class AsyncSqliteEngine:
 
     async def _post(self, letters: Sequence[Letter]) -> None:
         """Send letters. Where nobody is at the address any more the grant goes to the next."""
-        dead = {letter.holder for letter in letters if not self._mailbox.send(letter)}
-        if dead:
-            await self._transact(self._queue.atomically, self._queue.bury, dead)
+        for letter in letters:
+            if not self._mailbox.send(letter):
+                await self._transact(self._queue.atomically, self._queue.bury, (letter.holder,))
 
 
 AsyncEngine = AsyncSqliteEngine

@@ -26,27 +26,34 @@ class Room:
         self._watched: dict[int, Peer] = {}
         self._epoll = select.epoll()
         self._address = ""
+        self._inbox: runtime.Inbox
         self._closed = False
 
     def wait(self, place: Place, until: float) -> None:
         """Return when the place has stirred, or at `until`."""
         if place.watching or self._address != self._box.name:
             self._watch(place)
-        self._present.append(place)
+        present, role = self._present, self._role
+        present.append(place)
         try:
             while not place.stirred and (left := until - self._now()) > 0:
-                if self._take_role():
-                    try:
-                        self._read(place, until)
-                    finally:
-                        self._role.append(True)
+                try:
+                    role.pop()
+                except IndexError:
+                    if place.watching:
+                        # Whoever reads may sleep in a call that brings letters only.
+                        self.wake_reader()
+                    place.bell = runtime.Event()
+                    if not place.stirred and not role:
+                        place.bell.wait(min(left, LONGEST_NAP))
                     continue
-                place.bell = runtime.Event()
-                if not place.stirred and not self._role:
-                    place.bell.wait(min(left, LONGEST_NAP))
+                try:
+                    self._read(place, until)
+                finally:
+                    role.append(True)
         finally:
-            self._present.remove(place)
-            if self._role:
+            present.remove(place)
+            if role and present:
                 self._ring()
 
     def wake_reader(self) -> None:
@@ -59,12 +66,6 @@ class Room:
         self._epoll.close()
         self._watched.clear()
 
-    def _take_role(self) -> bool:
-        try:
-            return bool(self._role) and self._role.pop()
-        except IndexError:
-            return False
-
     def _ring(self) -> None:
         try:
             self._present[0].ring()
@@ -73,6 +74,7 @@ class Room:
 
     def _watch(self, place: Place) -> None:
         if self._address != self._box.name:
+            self._inbox = runtime.Inbox(self._box.inbox, mailbox.LONGEST)
             self._register(self._box.fileno())
             self._address = self._box.name
         for peer in place.watching:
@@ -87,32 +89,30 @@ class Room:
             pass
 
     def _read(self, place: Place, until: float) -> None:
+        count = 0
         try:
-            self._read_until(place, until)
+            while not place.stirred and (left := until - self._now()) > 0:
+                left = min(left, LONGEST_NAP)
+                if not (self._watched and (place.watching or len(self._places) > 1)):
+                    letter = self._inbox.receive(left)
+                    if letter is not None:
+                        self._hand_out(letter)
+                        count += 1
+                elif runtime.readable(self._epoll.fileno(), left):
+                    found = self._deliver()
+                    count += found
+                    if not found:
+                        self._look_who_died()
+                if len(self._places) > 1:
+                    count += self._deliver()
+                if count >= self._box.room:
+                    # The box was full, and letters may have been lost.
+                    self._hand_out(None)
+                    count = 0
         except (OSError, ValueError):
             # The mailbox was closed under us, and every place stirred.
             if not self._closed:
                 raise
-
-    def _read_until(self, place: Place, until: float) -> None:
-        count = 0
-        while not place.stirred and (left := min(until - self._now(), LONGEST_NAP)) > 0:
-            if not self._watched:
-                letter = runtime.receive(self._box.inbox, mailbox.LONGEST, left)
-                if letter is not None:
-                    self._hand_out(letter)
-                    count += 1
-            elif runtime.readable(self._epoll.fileno(), left):
-                found = self._deliver()
-                count += found
-                if not found:
-                    self._look_who_died()
-            if len(self._places) > 1:
-                count += self._deliver()
-            if count >= self._box.room:
-                # The box was full, and letters may have been lost.
-                self._hand_out(None)
-                count = 0
 
     def _deliver(self) -> int:
         """Hand out the mail there is, or the first of it if only one waits; how much that was."""
