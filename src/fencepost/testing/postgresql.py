@@ -40,13 +40,6 @@ class PostgresqlServer(ServerProcess):
             os.kill(self.pid, signal.SIGINT)
         super().stop(timeout)
 
-    def stop(self, timeout: float = 10.0) -> None:
-        if self.running:
-            # Not SIGTERM, at which it would wait until all its clients have gone.
-            self.resume()
-            os.kill(self.pid, signal.SIGINT)
-        super().stop(timeout)
-
     def close(self) -> None:
         super().close()
         shutil.rmtree(self.folder, ignore_errors=True)

@@ -45,9 +45,9 @@ class Cells:
                 cell = self._do(self._file.watch, key, box.name)
                 if cell.version != version or self._closed or self._now() >= until:
                     return cell
-                told = None
+                inbox, told = runtime.Inbox(box.inbox, LONGEST), None
                 while told is None and not self._closed and (left := until - self._now()) > 0:
-                    told = runtime.receive(box.inbox, LONGEST, min(left, LONGEST_NAP))
+                    told = inbox.receive(min(left, LONGEST_NAP))
         except OSError as error:
             raise explain(error, self._path) from error
         finally:
