@@ -8,7 +8,7 @@ import pytest
 import fencepost
 from fencepost._runtime.threads import BootClock
 from fencepost.contract.answer import Granted, Queued
-from fencepost.core.claim import Ask, Claim, Request
+from fencepost.core.claim import Ask, Claim, Mode, Request
 from fencepost.core.holder import Holder
 from fencepost.core.url import parse_url
 from fencepost.engines.redis.redlock._sync.engine import Engine
@@ -141,5 +141,30 @@ def test_a_grant_that_was_taken_away_is_not_given_again_with_its_old_token(nodes
     assert isinstance(third, Granted)
     assert first.tokens < second.tokens < third.tokens
     for holder in (a, b):
+        engine.lease_close(holder)
+    engine.close()
+
+
+@pytest.mark.parametrize("first", ["f", "fp", "0"])
+def test_whatever_a_holder_is_called_its_votes_and_places_are_renewed(nodes: list[ServerProcess], first: str) -> None:
+    """A lock held alone starts with 'fp:' at a node, and so may the id of a holder, all but the colon."""
+    engine = Engine(parse_url(url_of(nodes)), clock=BootClock(), patience=2.0)
+    reader, writer = Holder(first + "1" * 23, "reader"), Holder(first + "2" * 23, "writer")
+    for holder in (reader, writer):
+        engine.lease_open(holder, 30)
+    shared, alone = Ask("x", Mode.SHARED), Ask("y")
+    claims = []
+    for serial, ask in enumerate((shared, alone), 1):
+        answer = engine.claim(Request(reader, serial, (ask,)), wait=False)
+        assert isinstance(answer, Granted)
+        claims.append(Claim(reader, serial, ask, answer.tokens[0]))
+    assert engine.lease_renew(reader, 30, claims) == (True, ())
+    queued = engine.claim(Request(writer, 1, (Ask("x"),)), wait=True)
+    assert isinstance(queued, Queued)
+    engine.release(claims[0])
+    # What became a vote before anybody heard of it is told by the renewal.
+    assert engine.lease_renew(writer, 30, []) == (True, ())
+    assert isinstance(engine.wait(queued, 5), Granted)
+    for holder in (reader, writer):
         engine.lease_close(holder)
     engine.close()

@@ -33,7 +33,7 @@ for first = 5, #KEYS, 500 do
   for i = first, last do
     local lock, said, value = KEYS[i], ARGV[i - 3], values[i - first + 1]
     local sort = string.sub(said, 1, 1)
-    local key = string.match(said, '^[%^#=]?f?p?:?([^:]*:[^:]*)')
+    local key = string.match(said, '^([^:]*:[^:]*)', (sort == 'f' and 4) or (sort == '^' and 5) or 2)
     local own = 'fp:' .. key .. ':'
     local found
     if value and string.sub(value, 1, #own) == own then
