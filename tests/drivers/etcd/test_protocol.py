@@ -1,7 +1,7 @@
 """The bytes between us and etcd, without a server."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fencepost.drivers.etcd import answer, hpack, huffman, protobuf
@@ -27,6 +27,8 @@ from fencepost.drivers.etcd.request import created_at, prefix_end
 from fencepost.drivers.etcd.trouble import RpcError, explain, result
 from fencepost.errors import Refused, Unavailable
 
+# Each takes microseconds, unless the machine is busy with something else.
+LEISURELY = settings(deadline=None)
 METHOD = Method("/package.Service/Call", "127.0.0.1:2379", tls=False, extra={})
 DONE = hpack.encode([("grpc-status", "0")])
 
@@ -56,6 +58,7 @@ def answered(stream: Stream, body: bytes) -> bytes:
 # Protocol buffers
 
 
+@LEISURELY
 @given(st.lists(st.tuples(st.integers(1, 2000), st.one_of(st.integers(1, 2**63 - 1), st.binary(min_size=1)))))
 def test_fields_come_back_as_they_were_written(written: list[tuple[int, int | bytes]]) -> None:
     data = b"".join(
@@ -65,6 +68,7 @@ def test_fields_come_back_as_they_were_written(written: list[tuple[int, int | by
     assert list(protobuf.fields(data)) == written
 
 
+@LEISURELY
 @given(st.binary(max_size=40))
 def test_what_is_no_message_is_a_value_error_and_nothing_else(data: bytes) -> None:
     try:
@@ -77,6 +81,7 @@ def test_a_negative_number_comes_back_negative() -> None:
     assert answer.lease(b"\x18" + b"\xff" * 9 + b"\x01").seconds == -1
 
 
+@LEISURELY
 @given(st.integers(0, 2**63 - 1), st.integers(0, 2**64 - 1), st.integers(0, 2**64 - 1))
 def test_the_revision_is_found_in_a_header(revision: int, cluster: int, member: int) -> None:
     header = b"".join(map(protobuf.number, (1, 2, 3, 4), (cluster, member, revision, 7)))
@@ -87,6 +92,7 @@ def test_a_comparison_with_nothing_says_so_in_full() -> None:
     assert created_at(b"k", 0).endswith(b"\x28\x00")
 
 
+@LEISURELY
 @given(st.binary(max_size=5))
 def test_the_end_of_a_range_is_after_all_that_start_like_it(prefix: bytes) -> None:
     end = prefix_end(prefix)
@@ -107,6 +113,7 @@ def test_headers_come_back_as_they_were_written() -> None:
     assert hpack.decode(hpack.encode(headers)) == {name.encode(): value.encode() for name, value in headers}
 
 
+@LEISURELY
 @given(st.binary(max_size=30))
 def test_what_is_no_header_block_is_a_value_error_and_nothing_else(block: bytes) -> None:
     try:
@@ -118,6 +125,7 @@ def test_what_is_no_header_block_is_a_value_error_and_nothing_else(block: bytes)
 # Frames
 
 
+@LEISURELY
 @given(st.binary(min_size=1, max_size=300), st.data())
 def test_an_answer_may_come_in_any_pieces(body: bytes, data: st.DataObject) -> None:
     talk = Conversation()

@@ -8,7 +8,7 @@ from fencepost.engines.etcd._sync.engine import Engine
 from fencepost.testing.etcd import shared_server
 from fencepost.testing.machine import async_engine_machine, engine_machine
 
-FEW = settings(max_examples=12, stateful_step_count=30, deadline=None)
+FEW = settings(max_examples=8, stateful_step_count=30, deadline=None)
 
 
 def _url(store: str) -> str:

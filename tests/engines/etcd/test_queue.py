@@ -1,6 +1,6 @@
 """Who holds, decided from the queues alone."""
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fencepost.core.claim import Ask, Mode, Request
@@ -14,6 +14,8 @@ from fencepost.engines.etcd.record import Contender, contender_of, value_of
 from fencepost.engines.etcd.view import View
 from fencepost.testing.model import Model
 
+# Each takes microseconds, unless the machine is busy with something else.
+LEISURELY = settings(deadline=None)
 NAMES = ("a", "b", "c")
 
 
@@ -43,6 +45,7 @@ def queues_of(model: Model) -> dict[str, list[Contender]]:
     return found
 
 
+@LEISURELY
 @given(
     st.lists(st.one_of(asks(), st.integers(0, 9), st.tuples(st.integers(0, 9), st.sampled_from(NAMES))), max_size=25)
 )

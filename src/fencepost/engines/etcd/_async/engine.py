@@ -95,9 +95,13 @@ class AsyncEtcdEngine:
             entry = lease.entries.get(claim.serial)
             if entry is None or claim.name not in entry.held:
                 gone.append((claim.serial, claim.name, LOST))
-            elif (own := entry.key_of(claim.name)) not in there and (why := await self._why_gone(claim, own)):
-                lease.drop(entry, claim.name)
+                continue
+            own, is_this = entry.key_of(claim.name), entry.created == claim.token
+            # The key may be there for the same request, asked again: that is not this claim.
+            if (own not in there or not is_this) and (why := await self._why_gone(claim, own)):
                 gone.append((claim.serial, claim.name, why))
+                if is_this:
+                    lease.drop(entry, claim.name)
         return Renewal(True, tuple(gone))
 
     async def _why_gone(self, claim: Claim, own: bytes) -> str | None:
