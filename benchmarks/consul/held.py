@@ -1,4 +1,4 @@
-"""d. A thousand locks held: what keeping them costs, as the agent counts it."""
+"""d. A thousand locks held: what keeping them costs, counted on the way to the agent."""
 
 import math
 import random
@@ -10,7 +10,6 @@ from typing import Any
 import fencepost
 from benchmarks.consul.server import running
 from benchmarks.report import Section, Target
-from fencepost.testing.consul import Agent
 
 TTL = 10.0
 
@@ -19,16 +18,16 @@ def run(folder: Path, dice: random.Random, *, quick: bool) -> Section:
     count, seconds = (50, 4.0) if quick else (1_000, 20.0)
     with running() as agent, fencepost.connect(f"consul://127.0.0.1:{agent.port}", ttl=TTL) as session:
         grants = [session.lock(f"kept/{number}").acquire() for number in range(count)]
-        before, cpu, started_at = _requests(agent), time.process_time(), time.monotonic()
+        sent = _counted(session)
+        renewed, cpu, started_at = session.statistics().renewals, time.process_time(), time.monotonic()
         time.sleep(seconds)
         elapsed = time.monotonic() - started_at
-        after = _requests(agent)
         share = (time.process_time() - cpu) / elapsed
+        renewals, requests = session.statistics().renewals - renewed, len(sent)
         periods = math.ceil(elapsed / (session.terms.span / 3))
+        threads = sum(thread.name.startswith("fencepost") for thread in threading.enumerate())
         lost = sum(not grant.held for grant in grants)
-    renewals, reads = (after.get(kind, 0) - before.get(kind, 0) for kind in ("session.renew", "txn.read"))
-    threads = sum(thread.name.startswith("fencepost") for thread in threading.enumerate())
-    figures = {"renewals": renewals, "reads": reads, "periods": periods, "cpu_share": share, "lost": lost}
+    figures = {"renewals": renewals, "requests": requests, "periods": periods, "cpu_share": share, "lost": lost}
     return Section(
         title=f"d. {count:,} locks held, ttl {TTL:g} s",
         how=f"watched for {elapsed:.0f} s, which is {periods} periods; a renewal is one keep-alive of the session, and "
@@ -37,7 +36,7 @@ def run(folder: Path, dice: random.Random, *, quick: bool) -> Section:
         rows=[(what, f"{number:.4g}") for what, number in {**figures, "threads": threads}.items()],
         targets=[
             Target("keep-alives per period", renewals / periods, 1.0),
-            Target("reads per period", reads / periods, 1.0),
+            Target("requests per period", requests / periods, 2.0),
             Target("CPU share in %", share * 100, 1.0),
             Target("locks lost", lost, 0),
         ],
@@ -45,12 +44,15 @@ def run(folder: Path, dice: random.Random, *, quick: bool) -> Section:
     )
 
 
-def _requests(agent: Agent) -> dict[str, int]:
-    """How many of each kind the agent has served, from its own metrics of the last intervals."""
-    counts: dict[str, int] = {}
-    metrics: dict[str, Any] = agent.call("GET", "/v1/agent/metrics")[1]
-    for sample in metrics["Samples"]:
-        for kind in ("session.renew", "txn.read"):
-            if sample["Name"] == f"consul.{kind}":
-                counts[kind] = int(sample["Count"])
-    return counts
+def _counted(session: fencepost.Session) -> list[bytes]:
+    """Everything that the session sends from now on."""
+    link: Any = session.engine._store._link  # type: ignore[attr-defined]
+    sent: list[bytes] = []
+    call = link.call
+
+    def counting(request: bytes) -> Any:
+        sent.append(request)
+        return call(request)
+
+    link.call = counting
+    return sent
