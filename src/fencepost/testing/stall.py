@@ -1,5 +1,8 @@
 """How much of a delay is the machine's: a busy or paused processor keeps whatever is due from running.
 
+Two things are measured: pauses of a whole processor, by threads that want to run all the time, and for how long the
+threads of this process were ready to run and did not, as the kernel counts it.
+
 A test whose point is a bound in real time adds what was measured here, so that it judges the code and not
 the neighbours.
 """
@@ -30,6 +33,19 @@ def kept_waiting(stalls: list[Stall], start_at: float, end_at: float) -> float:
     return sum(stall.within(start_at, end_at) for stall in stalls)
 
 
+def queued() -> float:
+    """For how many seconds the threads of this process have been ready to run and did not, all together."""
+    total = 0
+    for thread in os.listdir("/proc/self/task"):
+        try:
+            with open(f"/proc/self/task/{thread}/schedstat") as file:
+                total += int(file.read().split()[1])
+        except FileNotFoundError:
+            # It ended meanwhile, or the kernel does not count.
+            continue
+    return total / 1e9
+
+
 class StallMeter:
     """A context. One thread on each processor wants to run all the time, and notes when it could not."""
 
@@ -37,12 +53,15 @@ class StallMeter:
         self._over = threading.Event()
         self._stalls: list[list[Stall]] = []
         self._threads: list[threading.Thread] = []
+        self._queued = 0.0
 
     def between(self, start_at: float, end_at: float) -> float:
-        """The time lost on the worst of the processors; what is measured may have been due on any."""
-        return max(kept_waiting(stalls, start_at, end_at) for stalls in self._stalls)
+        """The time lost on the worst of the processors, since what is measured may have been due on any; and the time
+        that our own threads stood in line for one since the meter was started."""
+        return max(kept_waiting(stalls, start_at, end_at) for stalls in self._stalls) + queued() - self._queued
 
     def __enter__(self) -> Self:
+        self._queued = queued()
         for cpu in os.sched_getaffinity(0):
             stalls: list[Stall] = []
             self._stalls.append(stalls)
