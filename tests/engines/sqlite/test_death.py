@@ -118,7 +118,7 @@ def test_a_stopped_holder_keeps_its_lock_until_its_lease_ends_and_no_longer(chil
 
 
 def test_a_waiter_whose_lease_ended_before_it_read_its_grant_is_told_gone(user):
-    one, two, three = user(), user(ttl=0.3), user()
+    one, two, three = user(), user(ttl=1.0), user()
     claim = one.hold("it")
     queued = two.queue("it")
     one.engine.release(claim)
