@@ -19,7 +19,7 @@ QUIET = {"zookeeper.forceSync": "no", "org.slf4j.simpleLogger.defaultLogLevel": 
 # Sessions last two ticks at least: ticks of a tenth of a second allow leases that tests can wait for.
 SETTINGS = {
     "tickTime": 100,
-    "initLimit": 50,
+    "initLimit": 200,
     "syncLimit": 20,
     "maxSessionTimeout": 3_600_000,
     "maxClientCnxns": 0,
