@@ -231,7 +231,7 @@ class AsyncPostgresqlEngine:
                 if self._store.pooled:
                     self._ear.open(None)
                     return
-                connection = await self._store.connect()
+                connection = await self._store.dial()
             else:
                 connection = await wire.connect(self._direct, self._patience)
             try:

@@ -231,7 +231,7 @@ class PostgresqlEngine:
                 if self._store.pooled:
                     self._ear.open(None)
                     return
-                connection = self._store.connect()
+                connection = self._store.dial()
             else:
                 connection = wire.connect(self._direct, self._patience)
             try:

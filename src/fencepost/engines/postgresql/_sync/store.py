@@ -18,10 +18,11 @@ MADE_MEANWHILE = ("42P07", "42P06", "23505")
 
 
 class Store:
-    def __init__(self, url: Url, patience: float) -> None:
+    def __init__(self, url: Url, patience: float, *, advise: bool = True) -> None:
         self.address = locate(url)
         self.schema = schema_of(url)
         self.pooled = True
+        self._advise = advise
         self._patience = patience
         self._version = statements("statements", self.schema)["version"]
         self._pool = wire.Pool(self.address, patience, self.greet)
@@ -33,9 +34,13 @@ class Store:
     def value(self, what: Query, *parameters: Parameter) -> bytes | None:
         return query.value(self._pool.call(what, *parameters))
 
+    def dial(self) -> wire.Connection:
+        """A connection of the caller's own, with nothing said on it yet."""
+        return wire.connect(self.address, self._patience)
+
     def connect(self) -> wire.Connection:
-        """A connection of the caller's own."""
-        connection = wire.connect(self.address, self._patience)
+        """A connection of the caller's own, and a look at the schema."""
+        connection = self.dial()
         try:
             self.greet(connection)
         except BaseException:
@@ -59,7 +64,7 @@ class Store:
             )
         # A pooler gives each of its clients a number of its own making.
         self.pooled = connection.pooled = pid != connection.pid
-        if not self.pooled:
+        if self._advise and not self.pooled:
             connection.script(ADVISE)
 
     def _install(self, connection: wire.Connection) -> query.Rows:

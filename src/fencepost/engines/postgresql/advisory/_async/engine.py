@@ -58,7 +58,7 @@ class AsyncAdvisoryEngine:
     def __init__(self, url: Url, *, clock: runtime.Clock, patience: float) -> None:
         url.check_options(*LIBPQ, "schema", "prefix")
         self.on_loss: Callable[[str, str], object] | None = None
-        self._store = AsyncStore(url, patience)
+        self._store = AsyncStore(url, patience, advise=False)
         self._usher = AsyncUsher(self._store)
         self._desk = AsyncDesk(self._store, url.options.get("prefix", ""), clock, patience)
         self._patience = patience

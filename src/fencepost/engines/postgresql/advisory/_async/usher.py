@@ -36,7 +36,7 @@ class AsyncUsher:
 
     async def listen(self, holder: Holder, hear: Callable[[bytes], None]) -> wire.Ear:
         """On a connection that nobody else reads from."""
-        connection = await self._store.connect()
+        connection = await self._store.dial()
         try:
             await connection.script(f"LISTEN fencepost_{holder.id}")
         except BaseException:

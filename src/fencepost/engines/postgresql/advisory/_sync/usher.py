@@ -36,7 +36,7 @@ class Usher:
 
     def listen(self, holder: Holder, hear: Callable[[bytes], None]) -> wire.Ear:
         """On a connection that nobody else reads from."""
-        connection = self._store.connect()
+        connection = self._store.dial()
         try:
             connection.script(f"LISTEN fencepost_{holder.id}")
         except BaseException:
