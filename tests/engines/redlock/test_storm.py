@@ -11,8 +11,9 @@ from fencepost.testing.server import ServerProcess
 
 from .conftest import StartNodes, url_of
 
-SECONDS = 4.0
-DURABLE = ("--appendonly", "yes", "--appendfsync", "always")
+SECONDS, MOST_SECONDS, ENOUGH = 4.0, 60.0, 10
+# A server that is killed keeps what it has written, synced or not.
+DURABLE = ("--appendonly", "yes", "--appendfsync", "everysec")
 
 
 class Record:
@@ -21,6 +22,7 @@ class Record:
     def __init__(self) -> None:
         self.tokens: list[int] = []
         self.overlaps = 0
+        self._began_at = time.monotonic()
         self._inside = threading.Lock()
 
     def enter(self, token: int) -> None:
@@ -30,40 +32,45 @@ class Record:
     def leave(self) -> None:
         self._inside.release()
 
+    def is_over(self) -> bool:
+        """After some seconds; on a machine that is busy with other things, after enough grants."""
+        passed = time.monotonic() - self._began_at
+        return passed > MOST_SECONDS or (passed > SECONDS and len(self.tokens) > ENOUGH)
+
     def check(self) -> None:
+        print(f"{len(self.tokens)} grants")
         assert self.overlaps == 0
         assert self.tokens == sorted(set(self.tokens))
-        print(f"{len(self.tokens)} grants")
-        assert len(self.tokens) > 10
+        assert len(self.tokens) > ENOUGH
 
 
-def harm_in_turn(nodes: list[ServerProcess], over: threading.Event, dice: random.Random) -> None:
+def harm_in_turn(nodes: list[ServerProcess], record: Record, dice: random.Random) -> None:
     """Two at a time, never more, until it is over."""
-    while not over.is_set():
+    while not record.is_over():
         victims = dice.sample(nodes, 2)
         if dice.random() < 0.5:
             for node in victims:
                 node.pause()
-            over.wait(dice.uniform(0.05, 0.4))
+            time.sleep(dice.uniform(0.05, 0.4))
             for node in victims:
                 node.resume()
         else:
             for node in victims:
                 node.kill()
-            over.wait(dice.uniform(0.0, 0.2))
+            time.sleep(dice.uniform(0.0, 0.2))
             for node in victims:
                 node.start()
-        over.wait(dice.uniform(0.05, 0.3))
+        time.sleep(dice.uniform(0.05, 0.3))
 
 
 def test_threads_that_contend_while_minorities_of_nodes_come_and_go(start_nodes: StartNodes) -> None:
     seed = random.randrange(10**6)
     print(f"seed {seed}")
     nodes = start_nodes(5, *DURABLE)
-    record, over = Record(), threading.Event()
+    record = Record()
 
     def contend(session: fencepost.Session) -> None:
-        while not over.is_set():
+        while not record.is_over():
             try:
                 with session.lock("a", timeout=5) as grant:
                     if grant.held:
@@ -78,10 +85,8 @@ def test_threads_that_contend_while_minorities_of_nodes_come_and_go(start_nodes:
         threads = [threading.Thread(target=contend, args=[session]) for session in sessions]
         for thread in threads:
             thread.start()
-        timer = threading.Timer(SECONDS, over.set)
-        timer.start()
         # Here, because a server dies with the thread that started it.
-        harm_in_turn(nodes, over, random.Random(seed))
+        harm_in_turn(nodes, record, random.Random(seed))
         for thread in threads:
             thread.join(60)
         assert not any(thread.is_alive() for thread in threads)
@@ -93,10 +98,9 @@ async def test_tasks_that_contend_while_minorities_of_nodes_come_and_go(start_no
     print(f"seed {seed}")
     nodes = start_nodes(5, *DURABLE)
     record = Record()
-    over_at = time.monotonic() + SECONDS
 
     async def contend(session: fencepost.AsyncSession) -> None:
-        while time.monotonic() < over_at:
+        while not record.is_over():
             try:
                 async with session.lock("a", timeout=5) as grant:
                     if grant.held:
@@ -110,7 +114,7 @@ async def test_tasks_that_contend_while_minorities_of_nodes_come_and_go(start_no
 
     async def harm() -> None:
         dice = random.Random(seed)
-        while time.monotonic() < over_at:
+        while not record.is_over():
             victims = dice.sample(nodes, 2)
             for node in victims:
                 node.pause()
