@@ -156,18 +156,24 @@ class EtcdEngine:
             self._ear.close()
         if entry.is_in(queues):
             return self._judge(lease, entry, queues, revision, wait)
-        entry.created = 0
-        return self._ask(lease, entry, wait)
+        return self._start_again(lease, entry, wait)
+
+    def _start_again(self, lease: Lease, entry: Entry, wait: bool) -> Granted | Queued | Busy | Gone:
+        """All or part of it was evicted, and what is left is removed: it comes anew, with keys that are free now."""
+        self._tower.leave(entry)
+        lease.drop(entry)
+        fresh = lease.note(entry.request, entry.places)
+        fresh.doubts = entry.doubts
+        return self._ask(lease, fresh, wait)
 
     def _judge(
         self, lease: Lease, entry: Entry, queues: Queues, revision: int, wait: bool
     ) -> Granted | Queued | Busy | Gone:
         own = [each for place in entry.places for each in queues[place.name] if entry.is_own(each)]
         if own and len(own) < len(entry.places):
-            # Part of it was evicted before its holder heard of the grant. All or none: start again.
+            # Part of it was evicted before its holder heard of the grant. All or none.
             self._remove(lease, entry, for_good=False)
-            entry.created = 0
-            return self._ask(lease, entry, wait)
+            return self._start_again(lease, entry, wait)
         if queue.unknown(queues):
             queues, revision = self._read(entry.places)
         if own:
@@ -204,9 +210,9 @@ class EtcdEngine:
         return entry.who in queue.granted(with_us)
 
     def wait(self, queued: Queued, timeout: float) -> Granted | Queued | Gone:
-        entry: Entry = queued.place
         until = self._now() + timeout
         while True:
+            entry: Entry = queued.place
             if entry.over is None:
                 self._ear.wait(entry.waiter, until)
             if entry.over is not None:
@@ -219,6 +225,7 @@ class EtcdEngine:
                 return Gone(WITHDRAWN) if isinstance(answer, Busy) else answer
             if self._now() >= until:
                 return answer
+            queued = answer
 
     def withdraw(self, request: Request) -> None:
         lease = self._leases.get(request.holder.id)
