@@ -79,6 +79,22 @@ def test_a_release_makes_the_next_one_the_holder_though_nobody_watches(connect: 
         assert holder_of(agent, "a") == following
 
 
+def test_a_waiter_evicted_before_it_heard_of_its_grant_asks_again_though_a_renewal_knew(connect: Connect) -> None:
+    engine, holder = connect("first")
+    engine.claim(Request(holder, 1, (Ask("a"),)), wait=False)
+    place = engine.claim(Request(holder, 2, (Ask("a"),)), wait=True)
+    assert isinstance(place, Queued)
+    engine.evict("a", "operator")
+    token = engine.look("a").holders[0].claim.token
+    engine.evict("a", "operator")
+    assert engine.lease_renew(holder, 20, [Claim(holder, 2, Ask("a"), token)]).gone == (
+        (2, "a", "evicted by operator"),
+    )
+    answer = engine.wait(place, 0.0)
+    assert isinstance(answer, Granted)
+    assert answer.tokens[0] > (token or 0)
+
+
 def test_many_who_wait_in_one_session_for_one_name_share_one_question(agent: Agent, url: str) -> None:
     with fencepost.connect(url, ttl=10) as holder, fencepost.connect(url, ttl=10) as session:
         held = holder.lock("a").acquire()

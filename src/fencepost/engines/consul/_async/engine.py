@@ -269,7 +269,7 @@ class AsyncConsulEngine:
             return outcome
         request = queued.request
         lease = self._leases.get(request.holder.id)
-        if lease is None or request.serial not in lease.entries:
+        if lease is None or entry.over is not None:
             return Gone(entry.over or ENDED)
         # The time is over, or its place is gone, as when it was granted and evicted before it heard of that. Look once.
         entry.lost = False

@@ -120,7 +120,9 @@ class Line:
             if entry.over is not None:
                 return Gone(entry.over)
             if entry.tokens is not None:
-                return Granted(tuple(entry.tokens[ask.name] for ask in entry.request.asks))
+                # Less than all of it is left where it was evicted, and a renewal heard of that before us.
+                whole = len(entry.tokens) == len(entry.locks)
+                return Granted(tuple(entry.tokens[ask.name] for ask in entry.request.asks)) if whole else None
             left = until - self._now()
             if left <= 0 or entry.lost:
                 return None
