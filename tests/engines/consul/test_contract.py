@@ -6,7 +6,7 @@ import pytest
 
 from fencepost.testing.consul import Cluster
 from fencepost.testing.contract import CHAPTERS, Site
-from fencepost.testing.contract.consul import ConsulLock
+from fencepost.testing.contract.consul import TTL, ConsulLock
 
 
 @cache
@@ -20,7 +20,7 @@ def site() -> Site:
     cluster = shared_cluster()
     cluster.members[0].empty()
     url = f"consul://{cluster.hosts}?session_ttl_min=0.1"
-    return Site(url, neighbours={"consul lock": lambda _, name: ConsulLock(cluster.members[1], name)})
+    return Site(url, ttl=TTL, neighbours={"consul lock": lambda _, name: ConsulLock(cluster.members[1], name)})
 
 
 for chapter in CHAPTERS:
