@@ -40,7 +40,7 @@ def queued() -> float:
         try:
             with open(f"/proc/self/task/{thread}/schedstat") as file:
                 total += int(file.read().split()[1])
-        except FileNotFoundError:
+        except (FileNotFoundError, ProcessLookupError):
             # It ended meanwhile, or the kernel does not count.
             continue
     return total / 1e9
