@@ -37,12 +37,20 @@ class Observer:
         return self.nodes(path)
 
     def end_session(self, session: jute.Session) -> None:
-        """As if its time had run out: somebody else who knows its password closes it, in one send."""
-        with socket.create_connection(("127.0.0.1", self._port), timeout=20) as other:
-            hello = jute.buffer(jute.connect(session, 0, session.timeout))
-            other.sendall(hello + jute.frame(1, jute.CLOSING))
-            while other.recv(1000):
-                pass
+        """As if its time had run out: somebody else who knows its password closes it.
+
+        Its owner may come back in between, and then the server takes no order from us: until it is gone.
+        """
+        hello = jute.buffer(jute.connect(session, 0, session.timeout))
+        while True:
+            with socket.create_connection(("127.0.0.1", self._port), timeout=20) as other:
+                other.sendall(hello)
+                answer = other.recv(1000)
+                if answer and not jute.connected(answer[4:]).timeout:
+                    return
+                other.sendall(jute.frame(1, jute.CLOSING))
+                while other.recv(1000):
+                    pass
 
     def tokens(self, path: str) -> list[int]:
         return [self.client.exists(f"{path}/{node}").czxid for node in self.nodes(path)]

@@ -183,7 +183,7 @@ def test_the_layout_of_curators_mutex_is_understood_without_it(observer: Observe
     with fencepost.connect(f"{url}?recipe=curator", ttl=9) as session:
         session.lock("a").acquire().release()
         node = observer.client.create(
-            f"/{folder}/a/_c_{uuid.uuid4()}-lock-", b"10.0.0.1", ephemeral=True, sequence=True
+            f"/{folder}/a/_c_{uuid.uuid4()}-lock-", b"10.0.0.1", ephemeral=True, sequence=True, makepath=True
         )
         assert session.lock("a").try_acquire() is None
         assert session.look("a").holders[0].claim.holder.label == "10.0.0.1"

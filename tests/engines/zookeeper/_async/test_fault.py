@@ -213,7 +213,7 @@ async def test_a_session_killed_at_the_server_while_waiting_goes_to_the_end_of_t
             keeper = await second.keeper()
             observer.end_session(second.engine._members[keeper.holder.id].link.session)  # type: ignore[attr-defined]
             await so(lambda: len(observer.nodes("/expired/a")) == 2 and observer.nodes("/expired/a") != before)
-            assert keeper.lost.is_set()
+            assert await keeper.lost.wait(20)
             await held.release()
             await (await attempt.outcome()).release()
 

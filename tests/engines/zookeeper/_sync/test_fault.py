@@ -213,7 +213,7 @@ def test_a_session_killed_at_the_server_while_waiting_goes_to_the_end_of_the_lin
             keeper = second.keeper()
             observer.end_session(second.engine._members[keeper.holder.id].link.session)  # type: ignore[attr-defined]
             so(lambda: len(observer.nodes("/expired/a")) == 2 and observer.nodes("/expired/a") != before)
-            assert keeper.lost.is_set()
+            assert keeper.lost.wait(20)
             held.release()
             (attempt.outcome()).release()
 
