@@ -13,3 +13,7 @@ YIELD = Script("redlock/yield", *MEETING, "redlock/give_way")
 ACCEPT = Script("redlock/accept")
 RENEW = Script("redlock/renew")
 NAMES = Script("redlock/names")
+# Those that ask for a node's vote.
+CLAIMS = (CLAIM, ASK)
+# Loaded as soon as a node is met: what is given back while nobody waits for the answer must not fail for want of them.
+GIVING_BACK = (RELEASE, LEAVE)

@@ -9,6 +9,7 @@ from fencepost._runtime import aio as runtime
 from fencepost._runtime.clock import LONGEST_NAP, boottime
 from fencepost.engines.redis.address import Address
 from fencepost.engines.redis.redlock.ballot import Ballot, any_reply
+from fencepost.engines.redis.redlock.script import CLAIMS, GIVING_BACK
 from fencepost.engines.redis.redlock.waiter import Waiter
 from fencepost.engines.redis.resp import Reply, ReplyError, pack
 from fencepost.engines.redis.script import Script
@@ -76,6 +77,9 @@ class Fleet:
             if reply.code == "NOSCRIPT" and connection is not None:
                 # It did not run. Also when nobody waits for it any more: what comes next may rely on it.
                 connection.send(script.load).add_done_callback(_look_away)
+                if decision.done() and script in CLAIMS:
+                    # A vote may have been given back meanwhile: asked for now, nobody would give it back.
+                    return
                 again = connection.send(command)
                 again.add_done_callback(partial(self._heard, decision, ballot, node, script, command))
                 return
@@ -91,6 +95,8 @@ class Fleet:
             connection = self._connections[node]
             if connection is None or connection.error is not None:
                 connection = self._connections[node] = await connect(self._nodes[node], self._timeout)
+                for script in GIVING_BACK:
+                    connection.send(script.load).add_done_callback(_look_away)
             future = connection.send(command)
         return await future
 

@@ -13,6 +13,7 @@ from fencepost._runtime.clock import LONGEST_NAP, boottime
 from fencepost.engines.redis.address import Address
 from fencepost.engines.redis.redlock.ballot import Ballot
 from fencepost.engines.redis.redlock.fleet.peer import NOBODY, TRUSTED, Peer
+from fencepost.engines.redis.redlock.script import CLAIMS, GIVING_BACK
 from fencepost.engines.redis.redlock.waiter import Waiter
 from fencepost.engines.redis.resp import Reply, ReplyError, pack
 from fencepost.engines.redis.script import Script
@@ -128,11 +129,15 @@ class Crew:
                 self._close(node)
 
     def _load(self, peer: Peer, node: int, ticket: int) -> None:
-        """It did not run. Also when nobody waits for it any more: others may wait for what it does."""
+        """It did not run. Also when nobody waits for it any more: others may wait for what it does.
+
+        But a vote that nobody waits for may have been given back meanwhile: asked for now, nobody would give it back.
+        """
         for number, script, commands in self._asked:
             if number == ticket:
                 peer.say(script.load, NOBODY)
-                peer.say(commands[node], ticket)
+                if ticket == self._ticket or script not in CLAIMS:
+                    peer.say(commands[node], ticket)
 
     def _watch(self, peer: Peer, node: int) -> None:
         """Wait for what it wants from now on."""
@@ -149,6 +154,8 @@ class Crew:
     def _replace(self, node: int) -> Peer:
         self._close(node)
         peer = self._peers[node] = Peer(self._nodes[node])
+        for script in GIVING_BACK:
+            peer.say(script.load, NOBODY)
         return peer
 
     def _drop(self, node: int, error: BaseException, ballot: Ballot) -> None:
