@@ -50,13 +50,23 @@ class BareSqlite(Contestant):
         self._connection = sqlite3.connect(folder / "bare.db", isolation_level=None, timeout=10)
         execute = self._execute = self._connection.execute
         execute("PRAGMA page_size = 1024")
-        execute("PRAGMA journal_mode = WAL")
+        self._to_wal()
         execute("PRAGMA synchronous = OFF")
         execute("CREATE TABLE IF NOT EXISTS lock (name TEXT PRIMARY KEY, token INTEGER, holder TEXT) WITHOUT ROWID")
         execute("INSERT OR IGNORE INTO lock VALUES ('lock', 0, NULL)")
         execute("PRAGMA busy_timeout = 0")
         self._holder = str(os.getpid())
         self._token = 0
+
+    def _to_wal(self) -> None:
+        """Where several do it at once SQLite does not wait, whatever the time-out says."""
+        while True:
+            try:
+                self._execute("PRAGMA journal_mode = WAL")
+                return
+            except sqlite3.OperationalError as error:
+                _check_busy(error)
+            time.sleep(RETRY)
 
     def acquire(self) -> None:
         while True:
