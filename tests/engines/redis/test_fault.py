@@ -148,3 +148,33 @@ def test_a_waiter_whose_listening_connection_is_cut_keeps_its_place(server: Serv
         for thread in threads:
             thread.join(20)
         assert taken == ["cut", "behind"]
+
+
+def test_a_waiter_that_gives_up_while_cut_off_leaves_its_place_later(server: ServerProcess) -> None:
+    with (
+        Proxy(port_of(server)) as proxy,
+        fencepost.connect(f"redis://127.0.0.1:{port_of(server)}", ttl=20) as first,
+        fencepost.connect(f"redis://127.0.0.1:{proxy.port}", ttl=12) as cut,
+    ):
+        keeper = cut.keeper()
+        held = first.lock("a").acquire()
+        raised: list[Exception] = []
+
+        def give_up() -> None:
+            try:
+                cut.lock("a").acquire(timeout=2)
+            except fencepost.FencepostError as error:
+                raised.append(error)
+
+        thread = threading.Thread(target=give_up)
+        thread.start()
+        until(lambda: first.look("a").waiters)
+        proxy.cut()
+        thread.join(30)
+        assert isinstance(raised[0], fencepost.Uncertain)
+        proxy.heal()
+        # Within two renewals, and before a queue that nobody keeps would have ended by itself.
+        until(lambda: not first.look("a").waiters, 8)
+        assert keeper.proven()
+        held.release()
+        assert first.look("a").holders == ()

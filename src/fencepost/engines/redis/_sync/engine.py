@@ -209,7 +209,7 @@ class RedisEngine:
 
     def withdraw(self, request: Request) -> None:
         lease = self._leases.get(request.holder.id)
-        entry = None if lease is None else lease.entries.pop(request.serial, None)
+        entry = None if lease is None else lease.entries.get(request.serial)
         places = [self._place(ask.name) for ask in request.asks]
         if lease is not None and entry is not None:
             text = lease.member(entry)
@@ -219,6 +219,9 @@ class RedisEngine:
         self._server.run(
             LEAVE, leave(place.shard.index, place.shard, "", [(each.lock, text) for each in places]), place.slot
         )
+        if lease is not None:
+            # Not before: whoever asks again must find the words in which it stands in the queue.
+            lease.entries.pop(request.serial, None)
 
     def release(self, claim: Claim) -> bool:
         (holder, _), serial, ask, token = claim
