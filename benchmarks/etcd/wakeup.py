@@ -11,9 +11,7 @@ from benchmarks.etcd.server import place_of, running
 from benchmarks.quantile import spread
 from benchmarks.report import Section, Target
 from benchmarks.troop import Troop
-
-HOLD = 0.060
-JITTER = 0.020
+from benchmarks.waking import HOLD, JITTER
 
 
 def run(folder: Path, dice: random.Random, *, quick: bool) -> Section:

@@ -1,62 +1,24 @@
 """c. A waiter sleeps while the lock is held: how long after the release does it hold the lock?"""
 
 import random
-import time
 from pathlib import Path
 
-from benchmarks.quantile import spread
+from benchmarks import waking
 from benchmarks.redis import contestants
-from benchmarks.redis.contestants import Contestant, FencepostRedis
+from benchmarks.redis.contestants import FencepostRedis
 from benchmarks.redis.server import running
 from benchmarks.report import Section, Target
-from benchmarks.troop import Troop
-
-HOLD = 0.060
-# Polls of 100 ms and holds of exactly 60 would beat with each other: a little of the hold is left to chance.
-JITTER = 0.020
 
 
 def run(folder: Path, dice: random.Random, *, quick: bool) -> Section:
     rounds, batch = (1, 3) if quick else (5, 10)
-    samples: dict[str, list[float]] = {name: [] for name in contestants.ALL}
-    with running(folder) as server, Troop(1) as troop:
-        for _ in range(rounds):
-            for name in dice.sample(list(samples), len(samples)):
-                samples[name] += _with_holder(name, server.port, troop, dice, batch)
-    return _section(samples, rounds * batch)
-
-
-def _with_holder(name: str, port: int, troop: Troop, dice: random.Random, count: int) -> list[float]:
-    holder = contestants.ALL[name](port)
-    try:
-        found: list[float] = troop.with_open(contestants.ALL[name], port, lambda: _wakes(holder, troop, dice, count))
-        return found
-    finally:
-        holder.close()
-
-
-def _wakes(holder: Contestant, troop: Troop, dice: random.Random, count: int) -> list[float]:
-    """From just before the release to just after the acquire, on the clock both processes share, in ms."""
-    taken = []
-    for _ in range(count):
-        holder.acquire()
-        troop.ask("wake")
-        time.sleep(HOLD + dice.uniform(0, JITTER))
-        released_ns = time.monotonic_ns()
-        holder.release()
-        (acquired_ns,) = troop.hear()
-        taken.append((acquired_ns - released_ns) / 1e6)
-    return taken
-
-
-def _section(samples: dict[str, list[float]], count: int) -> Section:
-    figures = {name: spread(each) for name, each in samples.items()}
+    with running(folder) as server:
+        found = waking.wakes(contestants.ALL, server.port, dice, rounds=rounds, batch=batch)
     return Section(
         title="c. waking a sleeping waiter",
-        how=f"two processes and the server, unpinned; held {HOLD * 1000:g} to {(HOLD + JITTER) * 1000:g} ms, {count} "
-        f"times each, interleaved; from before the release to after the acquire",
+        how=waking.how(rounds * batch, "two processes and the server"),
         headings=("", "p50 ms", "p99 ms"),
-        rows=[(name, f"{each.p50:.3f}", f"{each.p99:.3f}") for name, each in figures.items()],
-        targets=(Target(f"{FencepostRedis.name}, p50 in ms", figures[FencepostRedis.name].p50, 0.4),),
-        figures={name: {"p50_ms": each.p50, "p99_ms": each.p99} for name, each in figures.items()},
+        rows=waking.rows(found),
+        targets=(Target(f"{FencepostRedis.name}, p50 in ms", found[FencepostRedis.name].p50, 0.4),),
+        figures=waking.figures(found),
     )
