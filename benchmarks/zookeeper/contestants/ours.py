@@ -1,98 +1,22 @@
 """fencepost, through its public face."""
 
-import asyncio
-from collections.abc import Callable, Coroutine
-from time import monotonic_ns, perf_counter_ns
-from typing import Any, TypeVar
+from benchmarks import ours
 
-import fencepost
-from benchmarks.contestant import Contestant
-
-T = TypeVar("T")
+# As long as the servers keep a session.
+TTL = 15.0
 
 
-class Fencepost(Contestant):
+class Fencepost(ours.Fencepost):
     name = "fencepost zookeeper://"
-    tokens = True
+    ttl = TTL
 
-    def __init__(self, port: int) -> None:
-        self._session = fencepost.connect(f"zookeeper://127.0.0.1:{port}/fencepost", ttl=15)
-        self._lock = self._session.lock("lock")
-        self._grant = self._lock.acquire()
-        self._grant.release()
-
-    def acquire(self) -> None:
-        self._grant = self._lock.acquire()
-
-    def release(self) -> None:
-        self._grant.release()
-
-    def close(self) -> None:
-        self._session.close()
+    def url(self, place: int) -> str:
+        return f"zookeeper://127.0.0.1:{place}/fencepost"
 
 
-class FencepostAsync(Contestant):
-    """The asynchronous twin. Its cycles are timed inside one task; renewals come only while it runs."""
-
+class FencepostAsync(ours.FencepostAsync):
     name = "fencepost zookeeper:// async"
-    tokens = True
+    ttl = TTL
 
-    def __init__(self, port: int) -> None:
-        self._loop = asyncio.new_event_loop()
-        self._session = fencepost.connect_async(f"zookeeper://127.0.0.1:{port}/fencepost-async", ttl=15)
-        self._lock = self._session.lock("lock")
-        self._grant: fencepost.AsyncGrant
-        self.acquire()
-        self.release()
-
-    def acquire(self) -> None:
-        self._grant = self._run(self._lock.acquire())
-
-    def release(self) -> None:
-        self._run(self._grant.release())
-
-    def close(self) -> None:
-        self._run(self._session.close())
-        self._loop.close()
-
-    def cycles(self, count: int) -> list[int]:
-        return self._run(self._cycles(count))
-
-    def contend(self, start_ns: int, until_ns: int) -> int:
-        return self._run(self._contend(start_ns, until_ns))
-
-    def wake(self, ready: Callable[[], None]) -> int:
-        return self._run(self._wake(ready))
-
-    def _run(self, work: Coroutine[Any, Any, T]) -> T:
-        return self._loop.run_until_complete(work)
-
-    async def _cycles(self, count: int) -> list[int]:
-        acquire, clock = self._lock.acquire, perf_counter_ns
-        # The lease may have run out while others were measured.
-        await (await acquire()).release()
-        taken = []
-        for _ in range(count):
-            before = clock()
-            grant = await acquire()
-            await grant.release()
-            taken.append(clock() - before)
-        return taken
-
-    async def _contend(self, start_ns: int, until_ns: int) -> int:
-        acquire, clock = self._lock.acquire, monotonic_ns
-        count = 0
-        while True:
-            grant = await acquire()
-            await grant.release()
-            now = clock()
-            if now >= until_ns:
-                return count
-            count += now >= start_ns
-
-    async def _wake(self, ready: Callable[[], None]) -> int:
-        ready()
-        grant = await self._lock.acquire()
-        at = monotonic_ns()
-        await grant.release()
-        return at
+    def url(self, place: int) -> str:
+        return f"zookeeper://127.0.0.1:{place}/fencepost-async"
