@@ -122,6 +122,15 @@ def test_the_first_who_waits_is_granted_a_free_name_and_no_other() -> None:
     assert verbs(step) == [("check-index", None), ("check-not-exists", None), ("lock", "s1")]
 
 
+def test_one_who_has_lost_a_place_is_not_granted_and_holds_up_nobody() -> None:
+    both, behind = Record(request(1, Mode.EXCLUSIVE, "a", "b"), 5, 0), Record(request(2), 5, 0)
+    views = {
+        "a": view_of("a", "a/.lock", seen(place(both, 7), place(behind, 8))),
+        "b": view_of("b", "b/.lock", {}),
+    }
+    assert verbs(next_step(views, 0)) == [("check-index", None), ("check-not-exists", None), ("lock", "s2")]
+
+
 def test_a_holder_s_own_place_does_not_wait() -> None:
     record = Record(request(1), 5, 0)
     view = view_of("a", "a/.lock", seen(place(record, 7), locked(write(record), 9, "s1")))

@@ -142,7 +142,9 @@ def next_step(views: Mapping[str, View], now: float) -> list[Operation] | None:
         if view.wrong and view.lock is not None:
             return [unchanged(view.lock), delete(view.key)]
     holding = {name: view.holding() for name, view in views.items()}
-    waiting = {member.record.key: member for view in views.values() for member in view.waiters}
+    waiting = {
+        member.record.key: member for view in views.values() for member in view.waiters if _is_whole(member, views)
+    }
     in_order = sorted(waiting.values(), key=lambda member: member.pair.created)
     for request in admitted(holding, [member.record.request for member in in_order], views.keys()):
         return grant(views, waiting[request.holder.id, request.serial].record, now)
@@ -157,6 +159,11 @@ def next_step(views: Mapping[str, View], now: float) -> list[Operation] | None:
         if view.dead:
             return [operation for pair in view.dead[:50] for operation in (unchanged(pair), delete(pair.key))]
     return None
+
+
+def _is_whole(member: Member, views: Mapping[str, View]) -> bool:
+    """Whether the request still has a place at every name it asks for: an eviction may have left it but some."""
+    return all(views[ask.name].find(member.record.key) for ask in member.record.request.asks)
 
 
 def grant(views: Mapping[str, View], record: Record, now: float) -> list[Operation]:

@@ -53,4 +53,4 @@ def site(scheme: str = "redlock") -> Iterator[Site]:
     for port in ports:
         command(port, "FLUSHALL")
     # Six processes have to get their turn for each answer.
-    yield Site(url_of(ports), ttl=1.5, neighbours={"redlock-py": RedlockPy})
+    yield Site(url_of(ports), ttl=2.4, neighbours={"redlock-py": RedlockPy})

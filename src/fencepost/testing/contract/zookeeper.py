@@ -39,7 +39,8 @@ def site(scheme: str = "zookeeper", hosts: str | None = None) -> Iterator[Site]:
     clients: list[Client] = []
     neighbours: dict[str, Callable[[Site, str], Neighbour]] = {"kazoo": partial(KazooLock, hosts, folder, clients)}
     try:
-        yield Site(f"zookeeper://{hosts}/{folder}", neighbours=neighbours)
+        # A Java server stops now and then to collect its garbage.
+        yield Site(f"zookeeper://{hosts}/{folder}", ttl=1.5, neighbours=neighbours)
     finally:
         for client in clients:
             client.stop()

@@ -54,7 +54,8 @@ class AsyncLine:
         """Do whatever is to be done about these names, whoever it is for, and tell those who wait here."""
         for _ in range(MOST_STEPS):
             while further := missing(views):
-                views |= await self.views({name: lock_of(self._prefix, name) for name in further})
+                # All of it again: what was seen before may have changed since.
+                views = await self.views({name: lock_of(self._prefix, name) for name in views.keys() | further})
             step = next_step(views, self._store.now())
             if step is None:
                 break
