@@ -11,8 +11,8 @@ from fencepost.testing.server import ServerProcess
 
 
 @contextmanager
-def running(folder: Path) -> Iterator[ServerProcess]:
-    """On a disk: what a write costs there is most of what a lock costs."""
+def running(folder: Path | None) -> Iterator[ServerProcess]:
+    """On a disk, where a write costs most of what a lock costs; with None in memory, where no disk is ever late."""
     with etcd_server(place=folder) as server:
         yield server
 

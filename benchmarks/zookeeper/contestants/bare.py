@@ -48,7 +48,7 @@ class Bare(Contestant):
         while before:
             path = b"/bare/" + before.pop()
             if not jute.header(self._call(jute.read(jute.GET_DATA, path, watch=True)))[2]:
-                while jute.event(self._frame()[16:]) != (path, True):
+                while jute.event(self._reply()[16:]) != (path, True):
                     pass
             if before:
                 before = self._before(self._call(jute.read(jute.GET_CHILDREN, b"/bare")))
@@ -75,7 +75,7 @@ class Bare(Contestant):
         return self._reply()
 
     def _reply(self) -> bytes:
-        """The next frame that is no answer to a ping."""
+        """The next frame that is no answer to a ping: what was asked for, or news of what is watched."""
         while (frame := self._frame())[:4] == b"\xff\xff\xff\xfe":
             pass
         return frame

@@ -32,7 +32,8 @@ class Agent(ServerProcess):
         self.rpc = ports["server"]
         self.port = max(ports["http"], ports.get("https", -1))
         self.token = settings.get("acl", {}).get("tokens", {}).get("initial_management", "")
-        self.certificate = settings.get("tls", {}).get("https", {}).get("cert_file")
+        https = settings.get("tls", {}).get("https", {})
+        self.certificate, self.key = https.get("cert_file"), https.get("key_file")
         (folder / "agent.json").write_text(json.dumps(settings))
         argv = [find_built("consul"), "agent", "-config-file", "{folder}/agent.json"]
         argv += ["-dev"] if dev else ["-data-dir", "{folder}/data"]
@@ -47,6 +48,8 @@ class Agent(ServerProcess):
             connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=5)
         else:
             context = ssl.create_default_context(cafile=self.certificate)
+            # For an agent that wants to know who calls.
+            context.load_cert_chain(self.certificate, self.key)
             connection = http.client.HTTPSConnection("127.0.0.1", self.port, timeout=5, context=context)
         try:
             headers = {"X-Consul-Token": self.token} if self.token else {}

@@ -3,21 +3,23 @@
 import threading
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 import fencepost
-from fencepost import Refused, Unavailable
+from fencepost import EngineError, Refused, Unavailable
 from fencepost.core.url import parse_url
 from fencepost.engines.consul.address import locate
 from fencepost.testing.consul import Agent, settings
 from fencepost.testing.contract.consul import ConsulLock
 from fencepost.testing.port import free_port
-from fencepost.testing.redis import until
+from fencepost.testing.redis import make_certificate, until
 
 from .conftest import at
 
 MASTER = "00000000-0000-0000-0000-00000000beef"
+FAR = ("here", "there")
 RIGHTS = 'key_prefix "team/" { policy = "write" } session_prefix "" { policy = "write" }'
 
 
@@ -145,6 +147,39 @@ def test_consul_lock_waits_for_us_and_we_for_it(agent: Agent, url: str) -> None:
 def test_what_a_url_can_not_say_is_refused(address: str, complaint: str) -> None:
     with pytest.raises(ValueError, match=complaint):
         locate(parse_url(address))
+
+
+def test_locks_are_kept_in_the_datacenter_that_the_url_names() -> None:
+    here, there = (
+        settings(number, datacenter=name, ports={"serf_wan": free_port()}) for number, name in enumerate(FAR)
+    )
+    with Agent(here) as near, Agent(there | {"retry_join_wan": [f"127.0.0.1:{here['ports']['serf_wan']}"]}) as far:
+        until(lambda: near.call("GET", "/v1/catalog/nodes?dc=there")[0] == 200, 30)
+        with fencepost.connect(f"{at(near.port)}&dc=there", ttl=10) as session:
+            grant = session.lock("a").acquire(timeout=5)
+            assert (near.keys(), far.keys() != []) == ([], True)
+            with fencepost.connect(at(far.port), ttl=10) as local:
+                assert local.look("a").holders[0].claim.token == grant.token
+                assert local.lock("a").try_acquire() is None
+        with pytest.raises(Refused, match="check the option 'dc'"):
+            fencepost.connect(f"{at(near.port)}&dc=nowhere", ttl=10).__enter__()
+
+
+def test_a_namespace_where_there_are_none_is_refused_with_the_server_s_own_reason(agent: Agent) -> None:
+    with pytest.raises(Refused, match="leave the option 'ns' out"):
+        fencepost.connect(f"{at(agent.port)}&ns=team", ttl=5).__enter__()
+
+
+def test_an_agent_that_wants_a_certificate_gets_the_one_of_the_url(tmp_path: Path) -> None:
+    certificate, key = tmp_path / "agent.crt", tmp_path / "agent.key"
+    make_certificate(certificate, key)
+    https = {"cert_file": str(certificate), "key_file": str(key), "ca_file": str(certificate), "verify_incoming": True}
+    with Agent(settings(tls={"https": https}, ports={"http": -1, "https": free_port()})) as shy:
+        known = f"consuls://127.0.0.1:{shy.port}?session_ttl_min=0.1&ca={certificate}"
+        with fencepost.connect(f"{known}&cert={certificate}&key={key}", ttl=5) as session:
+            session.lock("a").acquire(timeout=0).release()
+        with pytest.raises(EngineError, match=f"127.0.0.1:{shy.port}"):
+            fencepost.connect(known, ttl=5).__enter__()
 
 
 def test_an_agent_that_is_not_there_is_unavailable_and_the_next_one_is_asked(agent: Agent) -> None:

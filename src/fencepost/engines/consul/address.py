@@ -2,6 +2,7 @@
 
 import ssl
 from dataclasses import dataclass, field
+from typing import Any
 from urllib.parse import quote
 
 from fencepost.core.url import Url
@@ -50,6 +51,16 @@ class Address:
         if self.lock_delay is not None:
             return self.lock_delay
         return min(ttl, MOST_LOCK_DELAY) if self.checks else 0.0
+
+    def session(self, name: str, ttl: float) -> dict[str, Any]:
+        """What the agent is told of a session when it is opened."""
+        return {
+            "Name": name,
+            "TTL": f"{int(ttl * 1000)}ms",
+            "LockDelay": f"{int(self.delay(ttl) * 1000)}ms",
+            "Behavior": self.behavior,
+            "NodeChecks": self.checks,
+        }
 
 
 def locate(url: Url) -> Address:

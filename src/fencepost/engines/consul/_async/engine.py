@@ -81,15 +81,8 @@ class AsyncConsulEngine:
 
     async def lease_open(self, holder: Holder, ttl: float) -> None:
         lease = Lease(holder, ttl, self._prefix)
-        lease.session = await self._store.session_create(
-            {
-                "Name": f"fencepost {holder.id} {holder.label}",
-                "TTL": f"{int(ttl * 1000)}ms",
-                "LockDelay": f"{int(self._address.delay(ttl) * 1000)}ms",
-                "Behavior": self._address.behavior,
-                "NodeChecks": self._address.checks,
-            }
-        )
+        name = f"fencepost {holder.id} {holder.label}"
+        lease.session = await self._store.session_create(self._address.session(name, ttl))
         self._leases[holder.id] = lease
         found = await self._store.transact(lease.new_epoch())
         if isinstance(found, Conflict):

@@ -24,6 +24,7 @@ from fencepost.errors import Refused, Unavailable
 
 # An agent answers up to a sixteenth later than asked.
 LONGEST_WATCH = 60
+NO_NODE = b"Missing node registration"
 
 
 class AsyncStore:
@@ -90,7 +91,14 @@ class AsyncStore:
         return listed(response.body) if response.status == 200 else {}
 
     async def session_create(self, settings: dict[str, Any]) -> str:
-        identifier: str = json.loads(await self._ask("PUT", "/v1/session/create", settings))["ID"]
+        response = await self._call("PUT", "/v1/session/create", settings)
+        if NO_NODE in response.body and "Node" not in settings:
+            # It belongs to a node, by default to the agent's own: another datacenter knows only others.
+            nodes = json.loads(await self._ask("GET", "/v1/catalog/nodes"))
+            return await self.session_create(settings | {"Node": nodes[0]["Node"]})
+        if response.status != 200:
+            raise explain(response, self._link.host)
+        identifier: str = json.loads(response.body)["ID"]
         return identifier
 
     async def session_renew(self, session: str) -> bool:

@@ -24,6 +24,7 @@ from fencepost.errors import Refused, Unavailable
 
 # An agent answers up to a sixteenth later than asked.
 LONGEST_WATCH = 60
+NO_NODE = b"Missing node registration"
 
 
 class Store:
@@ -90,7 +91,14 @@ class Store:
         return listed(response.body) if response.status == 200 else {}
 
     def session_create(self, settings: dict[str, Any]) -> str:
-        identifier: str = json.loads(self._ask("PUT", "/v1/session/create", settings))["ID"]
+        response = self._call("PUT", "/v1/session/create", settings)
+        if NO_NODE in response.body and "Node" not in settings:
+            # It belongs to a node, by default to the agent's own: another datacenter knows only others.
+            nodes = json.loads(self._ask("GET", "/v1/catalog/nodes"))
+            return self.session_create(settings | {"Node": nodes[0]["Node"]})
+        if response.status != 200:
+            raise explain(response, self._link.host)
+        identifier: str = json.loads(response.body)["ID"]
         return identifier
 
     def session_renew(self, session: str) -> bool:
