@@ -42,6 +42,8 @@ class AsyncZookeeperEngine:
         downgrade=False,
         cells=True,
         ttl_floor=0.1,
+        # The session outlives the lease by as much as a leader may know late.
+        overrun=4 / 3,
         neighbours=("kazoo",),
     )
 
