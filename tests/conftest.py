@@ -20,6 +20,7 @@ CALM = (
     "engines/zookeeper/_async/test_partition.py",
     "engines/zookeeper/_sync/test_outage.py",
     "engines/zookeeper/_sync/test_partition.py",
+    "testing/test_stall.py",
 )
 
 

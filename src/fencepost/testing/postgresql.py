@@ -5,6 +5,7 @@ import shutil
 import signal
 import subprocess
 import tempfile
+import time
 from functools import cache
 from pathlib import Path
 
@@ -18,6 +19,8 @@ from fencepost.testing.user import as_user, hand_over
 
 FOLDERS = ("/usr/lib/postgresql/*/bin", "/usr/local/pgsql/bin")
 USER = "postgres"
+# Shared memory as the kernel knows it, by the number of its segment, and with how many processes have it.
+SEGMENTS = Path("/proc/sysvipc/shm")
 # Nothing here has to survive a power failure, and everything should be quick.
 QUICK = ("fsync=off", "full_page_writes=off", "max_connections=200", "autovacuum_naptime=5s", "max_wal_size=1GB")
 
@@ -39,6 +42,18 @@ class PostgresqlServer(ServerProcess):
             self.resume()
             os.kill(self.pid, signal.SIGINT)
         super().stop(timeout)
+
+    def kill(self) -> None:
+        super().kill()
+        # Those that it started are dead, but maybe not gone yet: they have the memory that its next start wants.
+        while self._memory_in_use():
+            time.sleep(0.005)
+
+    def _memory_in_use(self) -> bool:
+        note = self.folder / "data" / "postmaster.pid"
+        words = note.read_text().splitlines()[6:7] if note.exists() else []
+        segments = [line.split() for line in SEGMENTS.read_text().splitlines()[1:]]
+        return any(each[1] == line.split()[1] and each[6] != "0" for line in words for each in segments)
 
     def close(self) -> None:
         super().close()

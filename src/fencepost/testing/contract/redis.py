@@ -60,7 +60,7 @@ def site(scheme: str) -> Iterator[Site]:
     _empty(addresses, client)
     neighbours: dict[str, Callable[[Site, str], Neighbour]] = {"redis-py": partial(RedisPyLock, client, clients)}
     try:
-        yield Site(url, neighbours=neighbours)
+        yield Site(url, ttl=1.2, neighbours=neighbours)
     finally:
         for each in clients:
             each.close()

@@ -40,7 +40,7 @@ def site(scheme: str = "zookeeper", hosts: str | None = None) -> Iterator[Site]:
     neighbours: dict[str, Callable[[Site, str], Neighbour]] = {"kazoo": partial(KazooLock, hosts, folder, clients)}
     try:
         # A Java server stops now and then to collect its garbage.
-        yield Site(f"zookeeper://{hosts}/{folder}", ttl=1.5, neighbours=neighbours)
+        yield Site(f"zookeeper://{hosts}/{folder}", ttl=2.1, neighbours=neighbours)
     finally:
         for client in clients:
             client.stop()
