@@ -93,6 +93,13 @@ class AsyncOwnership:
     async def release(self) -> None:
         """Work no longer. Everything that is ours is free for the others at once."""
         self._over.set()
+        try:
+            if self._membership.held:
+                # Also wakes our own worker, which watches the record: a thread can not be cancelled.
+                await self._roster.strike_off(self.id)
+        except FencepostError:
+            # The others find out from the lock that goes last.
+            pass
         if self._worker is not None:
             self._worker.cancel()
             await self._worker.join(self._presence.terms.span)
@@ -101,12 +108,6 @@ class AsyncOwnership:
             grants = list(self._grants.values())
             self._grants.clear()
         await give_back(grants)
-        try:
-            if self._membership.held:
-                await self._roster.strike_off(self.id)
-        except FencepostError:
-            # The others find out from the lock that goes next.
-            pass
         self._changed.set()
         await self._membership.release()
 

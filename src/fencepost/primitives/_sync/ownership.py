@@ -93,6 +93,13 @@ class Ownership:
     def release(self) -> None:
         """Work no longer. Everything that is ours is free for the others at once."""
         self._over.set()
+        try:
+            if self._membership.held:
+                # Also wakes our own worker, which watches the record: a thread can not be cancelled.
+                self._roster.strike_off(self.id)
+        except FencepostError:
+            # The others find out from the lock that goes last.
+            pass
         if self._worker is not None:
             self._worker.cancel()
             self._worker.join(self._presence.terms.span)
@@ -101,12 +108,6 @@ class Ownership:
             grants = list(self._grants.values())
             self._grants.clear()
         give_back(grants)
-        try:
-            if self._membership.held:
-                self._roster.strike_off(self.id)
-        except FencepostError:
-            # The others find out from the lock that goes next.
-            pass
         self._changed.set()
         self._membership.release()
 

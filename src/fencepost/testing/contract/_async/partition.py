@@ -3,13 +3,18 @@
 
 import pytest
 
+from fencepost._runtime import aio as runtime
 from fencepost.errors import Conflict, NotHeld
 from fencepost.primitives._async.ownership import AsyncOwnership
 from fencepost.testing.contract._async.attempt import until
 from fencepost.testing.contract._async.place import connect_faulty, connect_to
 from fencepost.testing.contract.site import Site
+from fencepost.testing.stall import StallMeter
 
+now = runtime.BootClock.now
 COUNT = 5
+# How long to leave may take, far below the 10 s after which a member looks up by itself.
+SOON = 2.0
 
 
 class AsyncPartitionChapter:
@@ -32,6 +37,18 @@ class AsyncPartitionChapter:
                 assert all(grant.token > before[number] for number, grant in moved.items())
                 assert all(grant.token == before[number] for number, grant in ours.grants().items())
             await _until_owned(ours, 5)
+
+    async def test_leaving_does_not_wait_for_news_of_the_others(self, site: Site) -> None:
+        if not site.traits.cells:
+            return
+        async with connect_to(site, ttl=30) as session:
+            async with session.partitions("p", 1) as owned:
+                await _until_owned(owned, 1)
+                with StallMeter() as stalls:
+                    leaving_at = now()
+                    await owned.release()
+                    left_at = now()
+            assert left_at - leaving_at < SOON + stalls.between(leaving_at, left_at)
 
     async def test_what_is_not_ours_can_not_be_worked_on(self, site: Site) -> None:
         if not site.traits.cells:
