@@ -31,7 +31,7 @@ class Record(NamedTuple):
 
 
 def write(record: Record) -> str:
-    (holder, label), serial, asks = record.request
+    (holder, label), serial, asks, _ = record.request
     told = "true" if record.granted else "false"
     text = (
         f'{{"{MARK}":1,"holder":"{holder}","label":{_quoted(label)},"serial":{serial},"ttl":{record.ttl},'

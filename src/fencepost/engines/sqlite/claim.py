@@ -41,7 +41,7 @@ class Claims:
         self._addresses = queue.addresses
 
     def claim(self, request: Request, wait: bool) -> Granted | Queued | Busy | Gone:
-        holder, serial, asks = request
+        holder, serial, asks, _ = request
         who = holder.id
         if serial <= self._latest.get(who, 0):
             return self._queue.atomically(self._settlement.recall, request, wait)

@@ -62,7 +62,7 @@ class Lane:
         return relay.pass_on(token, now)
 
     def claim_inside(self, request: Request) -> Granted | Queued | None:
-        holder, serial, asks = request
+        holder, serial, asks, _ = request
         name, mode, weight, limit, note = asks[0]
         if len(asks) > 1 or mode is not Mode.EXCLUSIVE or not weight == limit == 1 or note:
             return None

@@ -94,7 +94,7 @@ class Settlement:
         """Leave nothing of the request, and let others have it."""
         queue = self._queue
         self._store.gate.note_change()
-        holder, serial, _ = request
+        holder, serial, _, _ = request
         rows = [row for name in request.names for row in queue.rows("mine", name, holder.id, serial)]
         for row in rows:
             queue.change("drop", row.name, row.waiting, row.number, row.holder)
@@ -105,7 +105,7 @@ class Settlement:
 
     def recall(self, request: Request, wait: bool) -> Granted | Queued | Busy | Gone:
         """Settle a request that may have a place in the queue which we did not live to note."""
-        holder, serial, asks = request
+        holder, serial, asks, _ = request
         rows = [row for name in request.names for row in self._queue.rows("mine", name, holder.id, serial)]
         tickets = {row.part: row.number for row in rows if row.waiting}
         if len(tickets) == len(asks) and (holder.id, serial) not in self._queue.places:
@@ -144,7 +144,7 @@ class Settlement:
         return place
 
     def _insert(self, request: Request, numbers: tuple[int, ...], *, waiting: int) -> None:
-        holder, serial, asks = request
+        holder, serial, asks, _ = request
         now = self._queue.now()
         for part, (ask, number) in enumerate(zip(asks, numbers, strict=True)):
             name, mode, weight, limit, note = ask
@@ -160,6 +160,6 @@ def _grantable(request: Request, fronts: Fronts) -> bool:
 
 
 def _ahead(request: Request, fronts: Fronts) -> tuple[Claim, ...]:
-    holder, serial, _ = request
+    holder, serial, _, _ = request
     found = (ahead([row.claim() for row in front], holder, serial) for front in fronts)
     return tuple(dict.fromkeys(claim for claims in found for claim in claims))

@@ -105,7 +105,7 @@ class PostgresqlEngine:
         return answer
 
     def _ask(self, request: Request, *, wait: bool) -> Granted | Queued | Busy | Gone:
-        holder, serial, asks = request
+        holder, serial, asks, _ = request
         waiter: Waiter | None = None
         if wait:
             # Before asking: the news of the grant may be here before the answer is.

@@ -117,7 +117,7 @@ class AsyncRedisEngine:
     # Claims
 
     async def claim(self, request: Request, *, wait: bool) -> Granted | Queued | Busy | Gone:
-        holder, serial, asks = request
+        holder, serial, asks, _ = request
         lease = self._leases.get(holder.id)
         if lease is None:
             return Gone(FORGOTTEN)
