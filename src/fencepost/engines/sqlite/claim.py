@@ -71,7 +71,7 @@ class Claims:
             return None
         token = store.mint()
         row = (name, token, request.holder.id, request.serial, mode._value_, weight, limit, note, self._now())
-        if wait and mode is Mode.EXCLUSIVE and store.gate.has_line(name):
+        if wait and mode is Mode.EXCLUSIVE and not request.priority and store.gate.has_line(name):
             place = self._join(request, token, row)
             if place is not None:
                 return Queued(request, (), place)

@@ -159,6 +159,21 @@ class AsyncPriorityChapter:
             await held.release()
             await (await behind.outcome(site.ttl * 2 * site.traits.overrun + 1)).release()
 
+    async def test_a_higher_one_that_overtook_and_is_killed_as_a_holder_makes_way(self, site: Site) -> None:
+        if not site.traits.priority or site.traits.scope == "process":
+            return
+        at_once = site.traits.death == "at once"
+        ttl = 30 if at_once else site.ttl
+        async with connect_to(site, ttl=30) as session, AsyncPuppet(site, "victim", ttl=ttl) as victim:
+            held = await session.lock("a").acquire()
+            behind = await _queued(session, 1, 0)
+            victim.tell("acquire", name="a", timeout=20, priority=5)
+            await until_waiting(session, "a", 2)
+            await held.release()
+            await victim.answer()
+            await victim.kill()
+            await (await behind.outcome(5 if at_once else ttl * 2 * site.traits.overrun + 1)).release()
+
     async def test_a_writer_goes_before_readers_that_wait(self, site: Site) -> None:
         if not (site.traits.priority and site.traits.shared):
             return

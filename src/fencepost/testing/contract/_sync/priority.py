@@ -159,6 +159,21 @@ class PriorityChapter:
             held.release()
             (behind.outcome(site.ttl * 2 * site.traits.overrun + 1)).release()
 
+    def test_a_higher_one_that_overtook_and_is_killed_as_a_holder_makes_way(self, site: Site) -> None:
+        if not site.traits.priority or site.traits.scope == "process":
+            return
+        at_once = site.traits.death == "at once"
+        ttl = 30 if at_once else site.ttl
+        with connect_to(site, ttl=30) as session, Puppet(site, "victim", ttl=ttl) as victim:
+            held = session.lock("a").acquire()
+            behind = _queued(session, 1, 0)
+            victim.tell("acquire", name="a", timeout=20, priority=5)
+            until_waiting(session, "a", 2)
+            held.release()
+            victim.answer()
+            victim.kill()
+            (behind.outcome(5 if at_once else ttl * 2 * site.traits.overrun + 1)).release()
+
     def test_a_writer_goes_before_readers_that_wait(self, site: Site) -> None:
         if not (site.traits.priority and site.traits.shared):
             return
