@@ -52,6 +52,7 @@ class RedisEngine:
         survives="restart",
         order="arrival",
         death="lease",
+        priority=True,
         cells=True,
         meters=True,
         ttl_floor=0.05,

@@ -1,5 +1,5 @@
 -- The full answer to a request, whatever has happened to it: its tokens; or its place, with those ahead and when to
--- look again; or, not waiting, the same without the place. Expects me (the member), lock, wait, open.
+-- look again; or, not waiting, the same without the place. Expects me (the member), lock, wait, open, lead.
 local mine = parse(me)
 if open then
   redis.call('SET', S .. 'lease\0' .. mine.id, '1', 'PX', mine.ttl)
@@ -23,10 +23,16 @@ if count > 0 then
   end
 end
 
+local overtaken = {}
 if not redis.call('ZSCORE', queue_of(lock), me) then
-  local arrival = mint()
+  local turn = mint() - lead
   for _, ask in ipairs(asks) do
-    redis.call('ZADD', queue_of(ask[1]), arrival, me)
+    local queue = queue_of(ask[1])
+    redis.call('ZADD', queue, turn, me)
+    if redis.call('ZRANGE', queue, -1, -1)[1] ~= me then
+      local rank = redis.call('ZRANK', queue, me)
+      overtaken[#overtaken + 1] = redis.call('ZRANGE', queue, rank + 1, rank + 1)[1]
+    end
   end
 end
 for _, ask in ipairs(asks) do
@@ -37,6 +43,12 @@ for _, ask in ipairs(asks) do
 end
 for _, ask in ipairs(asks) do
   promote(ask[1])
+end
+if wait or granted[me] then
+  -- They have us to watch from now on.
+  for _, behind in ipairs(overtaken) do
+    tell(parse(behind), '')
+  end
 end
 if granted[me] then
   send_news()
