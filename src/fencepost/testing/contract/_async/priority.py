@@ -101,6 +101,27 @@ class AsyncPriorityChapter:
             await grant.release()
             await (await low.outcome()).release()
 
+    async def test_a_higher_one_is_told_also_where_another_of_its_session_waits_behind_somebody_else(
+        self, site: Site
+    ) -> None:
+        if not site.traits.priority:
+            return
+        async with (
+            connect_to(site, ttl=30) as first,
+            connect_to(site, label="second", ttl=30) as second,
+            connect_to(site, label="third", ttl=30) as third,
+        ):
+            held = await first.lock("a").acquire()
+            attempts = [
+                await _queued(session, number, priority)
+                for number, (session, priority) in enumerate([(second, 0), (third, 0), (third, 1)], 1)
+            ]
+            # Long enough for those who wait to have looked whom to watch.
+            await runtime.sleep(0.2)
+            await held.release()
+            for attempt in (attempts[2], attempts[0], attempts[1]):
+                await (await attempt.outcome(10)).release()
+
     async def test_a_higher_one_that_gives_up_leaves_nobody_queued(self, site: Site) -> None:
         if not site.traits.priority:
             return

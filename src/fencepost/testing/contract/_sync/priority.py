@@ -101,6 +101,27 @@ class PriorityChapter:
             grant.release()
             (low.outcome()).release()
 
+    def test_a_higher_one_is_told_also_where_another_of_its_session_waits_behind_somebody_else(
+        self, site: Site
+    ) -> None:
+        if not site.traits.priority:
+            return
+        with (
+            connect_to(site, ttl=30) as first,
+            connect_to(site, label="second", ttl=30) as second,
+            connect_to(site, label="third", ttl=30) as third,
+        ):
+            held = first.lock("a").acquire()
+            attempts = [
+                _queued(session, number, priority)
+                for number, (session, priority) in enumerate([(second, 0), (third, 0), (third, 1)], 1)
+            ]
+            # Long enough for those who wait to have looked whom to watch.
+            runtime.sleep(0.2)
+            held.release()
+            for attempt in (attempts[2], attempts[0], attempts[1]):
+                (attempt.outcome(10)).release()
+
     def test_a_higher_one_that_gives_up_leaves_nobody_queued(self, site: Site) -> None:
         if not site.traits.priority:
             return
