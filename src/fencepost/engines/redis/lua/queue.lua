@@ -155,7 +155,7 @@ end
 
 -- Grant, in the order of their turns, what can be granted of one lock's queue. A request for several names is granted
 -- when it is first in all of its queues, so that nobody overtakes it in any.
-local granted = {}
+local granted, refused = {}, {}
 local function promote(lock)
   while true do
     local first = head(queue_of(lock))
@@ -169,6 +169,7 @@ local function promote(lock)
     local asks = asks_of(waiter, lock)
     for _, ask in ipairs(asks) do
       if (ask[1] ~= lock and head(queue_of(ask[1])) ~= first) or not admits(ask[1], ask[2]) then
+        refused[lock] = first
         return
       end
     end

@@ -30,7 +30,11 @@ class AsyncWorkerProgram:
     async def acquire(
         self, name: str, timeout: float | None, *, shared: bool = False, priority: int = 0
     ) -> dict[str, Any]:
-        lock = self._session.rwlock(name).read() if shared else self._session.lock(name, priority=priority)
+        lock = (
+            self._session.rwlock(name, priority=priority).read()
+            if shared
+            else self._session.lock(name, priority=priority)
+        )
         grant = self._grants[name] = await lock.acquire(timeout=timeout)
         return {"token": grant.token}
 

@@ -227,6 +227,20 @@ class PriorityChapter:
             higher.release()
             (writer.outcome()).release()
 
+    def test_a_higher_reader_that_joined_and_is_killed_does_not_keep_the_writer_for_longer_than_its_own_lease(
+        self, site: Site
+    ) -> None:
+        if not (site.traits.priority and site.traits.shared) or site.traits.scope == "process":
+            return
+        with connect_to(site, ttl=30) as session, Puppet(site, "victim") as victim:
+            reader = session.rwlock("a").read().acquire()
+            writer = Attempt(session.rwlock("a").write().acquire)
+            until_waiting(session, "a", 1)
+            victim.ask("acquire", name="a", timeout=0, shared=True, priority=1)
+            victim.kill()
+            reader.release()
+            (writer.outcome(site.ttl * 2 * site.traits.overrun + 1)).release()
+
     def test_permits_of_a_semaphore_go_to_the_higher_first(self, site: Site) -> None:
         if not (site.traits.priority and site.traits.counted):
             return
