@@ -56,7 +56,8 @@ class AsyncLine:
         """Do whatever is to be done about these names, whoever it is for, and tell those who wait here."""
         for _ in range(MOST_STEPS):
             while further := missing(views):
-                views |= await self.views({name: lock_of(self._prefix, name) for name in further})
+                # All of them anew: of a request that goes meanwhile, one view would have a part and another none.
+                views = await self.views({name: lock_of(self._prefix, name) for name in (*views, *further)})
             step = next_step(views, self._store.now())
             if step is None:
                 break
