@@ -59,7 +59,7 @@ def test_ls_in_json_has_the_documented_keys(program: Program, session: fencepost
         "holder": "the test", "token": grant.token, "mode": "exclusive", "weight": 1, "note": "night run"
     }  # fmt: skip
     assert {key: value for key, value in waiter.items() if key not in times} == {
-        "holder": "the test", "mode": "exclusive", "weight": 1, "note": "wants it"
+        "holder": "the test", "mode": "exclusive", "weight": 1, "note": "wants it", "priority": 0
     }  # fmt: skip
     assert 0 <= holder["since"] < 30 < holder["remaining"] <= 60
 
@@ -89,6 +89,54 @@ def test_show_tells_all_about_a_name(program: Program, session: fencepost.Sessio
     (eviction,) = seen["evictions"]
     assert 0 <= eviction.pop("ago") < 30
     assert eviction == {"token": evicted.token, "evicted": "the test", "by": "the test"}
+
+
+def test_show_lists_waiters_in_the_order_in_which_they_will_be_served(
+    program: Program, session: fencepost.Session
+) -> None:
+    held = session.lock("a").acquire()
+    waiting = []
+    for number, priority in enumerate(("0", "-3", "7"), 1):
+        waiting.append(program.start("run", "a", "--holder", f"of {priority}", "--priority", priority, "--", "true"))
+        eventually(lambda wanted=number: len(session.look("a").waiters) == wanted)
+    seen, shown = json.loads(program("show", "a", "--json").stdout), program("show", "a").stdout
+    held.release()
+    assert [each.wait(20) for each in waiting] == [0, 0, 0]
+    assert [(each["holder"], each["priority"]) for each in seen["waiters"]] == [("of 7", 7), ("of 0", 0), ("of -3", -3)]
+    assert [line.split()[:4] for line in shown.splitlines()[-3:]] == [
+        ["1", "of", "7", "7"],
+        ["2", "of", "0", "0"],
+        ["3", "of", "-3", "-3"],
+    ]
+
+
+def test_show_deadlocks_knows_who_goes_before_whom(program: Program, session: fencepost.Session) -> None:
+    """One who holds 'b' waits for 'a' behind a higher one that came later, and that one waits for 'b'."""
+    with (
+        fencepost.connect(program.url, holder="low") as low,
+        fencepost.connect(program.url, holder="high") as high,
+        session.lock("a") as held,
+        low.lock("b") as low_holds,
+    ):
+        works = [
+            (lambda: low.lock("a").acquire().release(), "a", 1),
+            (lambda: high.lock("a", priority=1).acquire().release(), "a", 2),
+            (lambda: high.lock("b").acquire().release(), "b", 1),
+        ]
+        threads = []
+        for work, name, count in works:
+            threads.append(threading.Thread(target=work))
+            threads[-1].start()
+            eventually(lambda name=name, count=count: len(session.look(name).waiters) == count)
+        seen = program("show", "--deadlocks").stdout.splitlines()
+        held.release()
+        low_holds.release()
+        for thread in threads:
+            thread.join()
+    assert sorted(seen[1:]) == [
+        f"  high waits for 'b': low holds it (token {low_holds.token})",
+        "  low waits for 'a': high goes before it",
+    ]
 
 
 def test_show_says_when_a_name_is_free(program: Program) -> None:

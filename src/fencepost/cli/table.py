@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from fencepost.cli.view import View
 
 UNLIMITED = 100_000
-NUMBERS = frozenset(("TOKEN", "SINCE", "REMAINING", "WAITERS", "AGO", "#"))
+NUMBERS = frozenset(("TOKEN", "SINCE", "REMAINING", "WAITERS", "AGO", "PRIORITY", "#"))
 UNITS = ((86_400, "d"), (3600, "h"), (60, "m"))
 
 
@@ -59,6 +59,7 @@ def waiters(each: "View") -> "Table":
         (
             str(at),
             printable(waiter["holder"]),
+            str(waiter["priority"]),
             seconds(waiter["since"]),
             seconds(waiter["remaining"]),
             waiter["mode"],
@@ -66,7 +67,7 @@ def waiters(each: "View") -> "Table":
         )
         for at, waiter in enumerate(each["waiters"], 1)
     ]
-    return _table(("#", "WAITER", "SINCE", "REMAINING", "MODE", "NOTE"), rows)
+    return _table(("#", "WAITER", "PRIORITY", "SINCE", "REMAINING", "MODE", "NOTE"), rows)
 
 
 def evictions(each: "View") -> "Table":

@@ -14,7 +14,7 @@ def view(snapshot: "Snapshot") -> View:
     return {
         "name": snapshot.name,
         "holders": [_holder(each) for each in snapshot.holders],
-        "waiters": [_standing(each) for each in snapshot.waiters],
+        "waiters": [{**_standing(each), "priority": each.priority} for each in snapshot.waiters],
         "evictions": [
             {"token": each.token, "evicted": each.evicted, "by": each.by, "ago": _seconds(each.ago)}
             for each in snapshot.evictions

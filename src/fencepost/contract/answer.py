@@ -63,7 +63,9 @@ class Eviction(NamedTuple):
 
 
 class Snapshot(NamedTuple):
-    """Who holds a name and who waits for it, each in order of arrival, and its evictions, latest first."""
+    """Who holds a name, in the order of their grants, who waits for it, in the order in which they will be served, and
+    its evictions, latest first.
+    """
 
     name: str
     holders: tuple["Standing", ...]
@@ -72,8 +74,12 @@ class Snapshot(NamedTuple):
 
 
 class Standing(NamedTuple):
-    """A claim as an operator sees it: for how long it has stood, and how much of its lease is left, in seconds."""
+    """A claim as an operator sees it: for how long it has stood, and how much of its lease is left, in seconds.
+
+    `priority` is that of a waiter; among holders it means nothing.
+    """
 
     claim: Claim
     since: float
     remaining: float
+    priority: int = 0

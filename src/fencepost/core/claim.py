@@ -1,7 +1,7 @@
 """The rule of who gets what: asks, claims, and which of the waiting may be granted.
 
 Every shape of lock is an `Ask`: a mutex is exclusive, a read lock shared, a semaphore permit counted
-with a limit. `admits` is the whole rule, `admitted` applies it to a queue in order of arrival.
+with a limit. `admits` is the whole rule, `admitted` applies it to a queue in the order of its turns.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -31,11 +31,13 @@ class Request(NamedTuple):
     """Asks that are granted together or not at all.
 
     `(holder.id, serial)` names the request for ever: asking again with the same one is answered the same.
+    Of those that wait, the one of the highest `priority` goes first, and of equals the one that came first.
     """
 
     holder: Holder
     serial: int
     asks: tuple[Ask, ...]
+    priority: int = 0
 
     @property
     def names(self) -> frozenset[str]:
@@ -79,7 +81,7 @@ def contradiction(asks: Iterable[Ask], ahead: Collection[Claim]) -> Claim | None
 
 
 def admitted(holding: dict[str, list[Ask]], waiting: Iterable[Request], freed: Collection[str]) -> Iterator[Request]:
-    """The waiting requests, in order of arrival, that may be granted now that the names in `freed` have changed.
+    """Those of `waiting`, in the order of their turns, that may be granted now that the names in `freed` have changed.
 
     A request that still waits keeps its turn on all of its names: nobody overtakes it there. Requests that
     touch no freed name only keep theirs. Granting one for several names frees its turn on all of them, so the caller

@@ -8,14 +8,14 @@ from fencepost.core.claim import Claim
 
 
 class Wait(NamedTuple):
-    """One who waits for a name, and one who is in its way: a holder, or one who came before."""
+    """One who waits for a name, and one who is in its way: a holder, or one who goes before it."""
 
     waiter: Claim
     blocker: Claim
 
 
 def waits(holders: Sequence[Claim], waiters: Sequence[Claim]) -> Iterator[Wait]:
-    """What stands in whose way on one name."""
+    """What stands in whose way on one name, whose waiters are in the order in which they will be served."""
     in_the_way = list(holders)
     for waiter in waiters:
         for blocker in in_the_way:

@@ -23,6 +23,7 @@ MEANING = {
     "counted": "semaphores",
     "together": "several names granted in one atomic step",
     "cells": "small shared values that change one step at a time: elections, groups, barriers, jobs",
+    "priority": "waiters that go before others, instead of in order of arrival",
     "meters": "rate limits, by a clock that all share",
 }
 
@@ -40,6 +41,7 @@ class Traits:
     counted: bool = True
     together: bool = True
     downgrade: bool = True
+    priority: bool = False
     cells: bool = False
     meters: bool = False
     ttl_floor: float = 0.0

@@ -5,8 +5,8 @@
 
 Several holders, each with a connection of its own to one store, ask for several names in every mode, wait, ask
 again, withdraw, release, are evicted, renew, close, or are not heard of any more until their lease ends.
-It is for engines that serve in order of arrival and take their time from the clock they are given; for an engine
-with a clock of its own pass `virtual_time=False`, and no lease ends while it is watched.
+It is for engines that serve in order of arrival (and of priority, where they can) and take their time from the clock
+they are given; for an engine with a clock of its own pass `virtual_time=False`, and no lease ends while it is watched.
 """
 
 import asyncio
@@ -134,15 +134,19 @@ class EngineMachine(RuleBasedStateMachine):
         mode=st.sampled_from(Mode),
         limit=st.integers(1, 3),
         weight=st.integers(1, 3),
+        priority=st.sampled_from((0, 0, 0, 1, 100, -1)),
         wait=st.booleans(),
     )
-    def claim(self, number: int, names: list[str], mode: Mode, limit: int, weight: int, wait: bool) -> None:
+    def claim(
+        self, number: int, names: list[str], mode: Mode, limit: int, weight: int, priority: int, wait: bool
+    ) -> None:
         number %= HOLDERS
         if not self._supported(mode) or (len(names) > 1 and not self.traits.together):
             return
         counted = mode is Mode.COUNTED
         asks = tuple(Ask(name, mode, min(weight, limit) if counted else 1, limit if counted else 1) for name in names)
-        request = Request(self.holders[number], next(self.serials), asks)
+        lead = priority if self.traits.priority else 0
+        request = Request(self.holders[number], next(self.serials), asks, lead)
         self.requests.append(request)
         self._ask(request, wait=wait)
 
@@ -230,6 +234,8 @@ class EngineMachine(RuleBasedStateMachine):
         holders, waiters = self.model.holders(name), self.model.waiters(name)
         assert _keys(snapshot.holders) == [entry.key for entry in holders], f"who holds '{name}'"
         assert _keys(snapshot.waiters) == [entry.key for entry in waiters], f"who waits for '{name}', in order"
+        priorities = [entry.request.priority for entry in waiters]
+        assert [standing.priority for standing in snapshot.waiters] == priorities, "the priority of a waiter"
         for standing, entry in zip(snapshot.holders, holders, strict=True):
             self._check_token(entry, name, standing.claim.token)
             if self.virtual:

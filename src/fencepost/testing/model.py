@@ -18,7 +18,8 @@ class Entry:
 
     request: Request
     asks: dict[str, Ask]
-    granted: bool = False
+    # Of all grants so far the how many-eth it is; 0: it waits.
+    granted: int = 0
 
     @property
     def key(self) -> tuple[str, int]:
@@ -34,8 +35,9 @@ class Model:
     def __init__(self) -> None:
         self.now = 0.0
         self.leases: dict[str, float] = {}
-        # Everyone who holds or waits, in order of arrival.
+        # Everyone who holds or waits: the highest priority first, and equals in order of arrival.
         self.line: list[Entry] = []
+        self.grants = 0
 
     def advance(self, seconds: float) -> None:
         """Let time pass, and leases end one after the other."""
@@ -68,6 +70,7 @@ class Model:
         if entry is None:
             entry = Entry(request, {ask.name: ask for ask in request.asks})
             self.line.append(entry)
+            self.line.sort(key=lambda each: -each.request.priority)
             self._serve()
         if entry.granted:
             return "granted"
@@ -100,7 +103,8 @@ class Model:
         return next((entry for entry in self.line if entry.key == key), None)
 
     def holders(self, name: str) -> list[Entry]:
-        return [entry for entry in self.line if entry.granted and name in entry.asks]
+        found = [entry for entry in self.line if entry.granted and name in entry.asks]
+        return sorted(found, key=lambda entry: entry.granted)
 
     def waiters(self, name: str) -> list[Entry]:
         return [entry for entry in self.line if not entry.granted and name in entry.asks]
@@ -121,7 +125,8 @@ class Model:
     def _serve(self) -> None:
         for place, entry in enumerate(self.line):
             if not entry.granted and all(self._may_have(place, ask) for ask in entry.asks.values()):
-                entry.granted = True
+                self.grants += 1
+                entry.granted = self.grants
 
     def _may_have(self, place: int, ask: Ask) -> bool:
         """Whether nobody further ahead waits for the name, and whoever holds it tolerates the ask beside."""

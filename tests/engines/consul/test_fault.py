@@ -1,12 +1,16 @@
 """A real agent behind a proxy that cuts, holds and drops; sessions that end; a stranger that interferes."""
 
 import threading
+from typing import Any
 
 import pytest
 
 import fencepost
 from fencepost import Lost, Unavailable, Uncertain
 from fencepost._runtime.clock import boottime
+from fencepost.contract.answer import Queued
+from fencepost.core.claim import Ask
+from fencepost.engines.consul.key import lock_of
 from fencepost.testing.consul import Agent
 from fencepost.testing.proxy import Proxy
 from fencepost.testing.redis import until
@@ -213,3 +217,22 @@ def test_something_else_under_the_key_is_refused(agent: Agent, url: str) -> None
     with fencepost.connect(url, ttl=5) as session, pytest.raises(fencepost.Refused, match="use another prefix"):
         session.lock("a").acquire(timeout=1)
     assert agent.keys() == ["a/.lock"]
+
+
+def test_a_request_that_goes_while_its_names_are_read_is_granted_nothing(url: str) -> None:
+    with fencepost.connect(url, ttl=20) as first, fencepost.connect(url, ttl=20) as second:
+        held = first.lock("b").acquire()
+        request = second.keeper().request((Ask("a"), Ask("b")))
+        assert isinstance(second.engine.claim(request, wait=True), Queued)
+        line = first.engine._line
+        read = line.views
+        seen = read({"a": lock_of("", "a")})
+
+        def late(locks: Any) -> Any:
+            second.engine.withdraw(request)
+            held.release()
+            return read(locks)
+
+        line.views = late
+        assert line.settle(seen)["a"].waiters == []
+        assert first.look("a").holders == first.look("b").holders == ()

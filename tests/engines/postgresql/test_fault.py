@@ -1,12 +1,13 @@
 """Real servers that die, stop, end our connections, or whose replies are lost."""
 
 import threading
+from typing import Any
 
 import pytest
 
 import fencepost
 from fencepost import Lost, Unavailable, Uncertain
-from fencepost.contract.answer import Gone
+from fencepost.contract.answer import Gone, Queued
 from fencepost.core.claim import Ask
 from fencepost.testing.postgresql import port_of, query
 from fencepost.testing.proxy import Proxy
@@ -134,6 +135,24 @@ def test_a_claim_that_arrives_after_its_withdrawal_is_not_granted(port: int) -> 
         assert isinstance(session.engine.claim(request, wait=True), Gone)
         assert not session.look("a").holders
         session.lock("a").acquire(timeout=0).release()
+
+
+def test_news_that_comes_before_the_answer_is_not_forgotten(port: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    with fencepost.connect(at(port), ttl=20) as first, fencepost.connect(at(port), ttl=20) as second:
+        first.lock("a").acquire()
+        engine, request = second.engine, second.keeper().request((Ask("a"),))
+        value = engine._store.value
+
+        def slow(*args: Any) -> Any:
+            reply = value(*args)
+            # Somebody stepped in or out before us, as is told on another connection.
+            engine._deliver(f"{request.holder.id}:{request.serial}:".encode())
+            return reply
+
+        monkeypatch.setattr(engine._store, "value", slow)
+        queued = engine.claim(request, wait=True)
+        assert isinstance(queued, Queued)
+        assert queued.place.stirred
 
 
 def test_a_waiter_whose_listening_connection_is_ended_keeps_its_place(port: int) -> None:

@@ -65,7 +65,7 @@ class Mortal:
             user.engine.withdraw(answer.request)
         os.write(tell, b"x")
         if stays:
-            serial, asks = (answer.request[1:]) if isinstance(answer, Queued) else (None, None)
+            serial, asks = answer.request[1:3] if isinstance(answer, Queued) else (None, None)
             while isinstance(answer, Queued):
                 answer = user.engine.wait(answer, 10.0)
             assert isinstance(answer, Granted)

@@ -32,6 +32,13 @@ if TYPE_CHECKING:
 @click.option("--skip-if-held", is_flag=True, help="If somebody else holds it: do nothing, and call that a success.")
 @click.option("--shared", is_flag=True, help="Hold it as a reader: beside other readers, never beside a writer.")
 @click.option(
+    "--priority",
+    type=click.IntRange(-100, 100),
+    default=0,
+    metavar="N",
+    help="Of those who wait the highest goes first, from -100 to 100; whoever holds it is not disturbed. Default: 0.",
+)
+@click.option(
     "--once", metavar="ID", help="Do it once and for all: wait for whoever is at it, and skip it if ID was done."
 )
 @click.option("--every", type=option.seconds, help="Again and again, every so many seconds: one node runs each tick.")
@@ -53,6 +60,7 @@ def run(
     timeout: float | None,
     skip_if_held: bool,
     shared: bool,
+    priority: int,
     once: str | None,
     every: float | None,
     cron: str | None,
@@ -83,13 +91,19 @@ def run(
         raise click.ClickException("--once, --every and --cron exclude each other: choose one")
     if shared and (once or every or cron):
         raise click.ClickException("--shared is for readers, and what is done once is not for many: leave one out")
+    if priority and (once or every or cron):
+        raise click.ClickException(
+            "--priority orders those who wait for a lock, and not what is done once: leave one out"
+        )
     with exit.usage():
         order = Order(name, command, address(url), plan(ttl, grace), timeout, skip_if_held, once or tick)
         if every is not None or cron is not None:
             return _repeat(name, command, every, cron)
 
     def lock(session: "Session") -> "Acquirable[Grant]":
-        return session.rwlock(name, note=note).read() if shared else session.lock(name, note=note)
+        if shared:
+            return session.rwlock(name, priority=priority, note=note).read()
+        return session.lock(name, priority=priority, note=note)
 
     return undertake(order, lock, ttl=ttl, holder=holder)
 

@@ -72,7 +72,7 @@ def _show_deadlocks(session: "Session", as_json: bool) -> int:
         click.echo(f"deadlock {number}")
         for each in circle:
             blocker = each.blocker
-            how = f"holds it (token {blocker.token})" if blocker.token is not None else "came before"
+            how = f"holds it (token {blocker.token})" if blocker.token is not None else "goes before it"
             name = say.printable(each.waiter.name)
             click.echo(f"  {each.waiter.holder} waits for '{name}': {blocker.holder} {how}")
     if found:

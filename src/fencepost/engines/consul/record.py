@@ -31,11 +31,12 @@ class Record(NamedTuple):
 
 
 def write(record: Record) -> str:
-    (holder, label), serial, asks = record.request
+    (holder, label), serial, asks, priority = record.request
     told = "true" if record.granted else "false"
+    first = f'"priority":{priority},' if priority else ""
     text = (
         f'{{"{MARK}":1,"holder":"{holder}","label":{_quoted(label)},"serial":{serial},"ttl":{record.ttl},'
-        f'"at":{record.at:.3f},"granted":{told},"asks":{_asked(asks)}}}'
+        f'"at":{record.at:.3f},"granted":{told},{first}"asks":{_asked(asks)}}}'
     )
     return b64encode(text.encode()).decode()
 
@@ -57,7 +58,7 @@ def read(value: str) -> Record | None:
     if found is None or "holder" not in found:
         return None
     asks = tuple(Ask(name, Mode(mode), weight, limit, note) for name, mode, weight, limit, note in found["asks"])
-    request = Request(Holder(found["holder"], found["label"]), found["serial"], asks)
+    request = Request(Holder(found["holder"], found["label"]), found["serial"], asks, found.get("priority", 0))
     return Record(request, found["ttl"], found["at"], found["granted"])
 
 

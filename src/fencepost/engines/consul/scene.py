@@ -2,8 +2,9 @@
 
 The lock key tells who holds a name alone: it is locked by that holder's session. Everyone who waits, and everyone who
 shares the name with others, has a key of its own below it, also locked by its session, so that Consul itself removes
-what a dead session leaves. Order of arrival is the order in which these keys were created. While several share a name,
-the lock key is locked by one of them and changes with each who joins, so that a transaction can insist on what it saw.
+what a dead session leaves. Order of arrival, among those of one priority, is the order in which these keys were made.
+While several share a name, the lock key is locked by one of them and changes with each who joins, so that a transaction
+can insist on what it saw.
 """
 
 from collections.abc import Collection, Mapping
@@ -11,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from fencepost.core.claim import Ask, Claim, Mode, Request, admits, admitted
+from fencepost.core.priority import turn_of
 from fencepost.engines.consul.key import place_of
 from fencepost.engines.consul.record import STRANGER, Record, is_shared, read, shared_by, write
 from fencepost.engines.consul.transaction import (
@@ -31,6 +33,11 @@ class Member(NamedTuple):
     record: Record
     pair: Pair
     token: int | None = None
+
+    @property
+    def turn(self) -> int:
+        """The lowest of those who wait goes first."""
+        return turn_of(self.pair.created, self.record.request.priority)
 
 
 @dataclass(slots=True)
@@ -79,15 +86,17 @@ class View:
 def view_of(name: str, key: str, pairs: Mapping[str, Pair]) -> View:
     view = View(name, key, pairs.get(key))
     below = key + "/"
-    places = sorted((pair for each, pair in pairs.items() if each.startswith(below)), key=lambda pair: pair.created)
     members = []
-    for pair in places:
+    for pair in (pair for each, pair in pairs.items() if each.startswith(below)):
         record = read(pair.value)
         if record is not None and pair.session:
             members.append(Member(record, pair, pair.modified if record.granted else None))
         elif record is not None:
             view.dead.append(pair)
-    view.holders = [member for member in members if member.token is not None]
+    members.sort(key=lambda member: member.turn)
+    view.holders = sorted(
+        (member for member in members if member.token is not None), key=lambda member: member.token or 0
+    )
     alone: Member | None = None
     found = view.lock
     if found is not None and found.session:
@@ -128,9 +137,11 @@ def missing(views: Mapping[str, View]) -> set[str]:
 
 
 def is_open_to(request: Request, views: Mapping[str, View]) -> bool:
-    """Whether the request could be granted now, as nobody waits and whoever holds tolerates it."""
+    """Whether the request could be granted now, as nobody waits before it and whoever holds tolerates it."""
     return all(
-        not view.waiters and not view.foreign and admits(view.holding(), ask)
+        all(member.record.request.priority < request.priority for member in view.waiters)
+        and not view.foreign
+        and admits(view.holding(), ask)
         for ask in request.asks
         for view in (views[ask.name],)
     )
@@ -145,7 +156,7 @@ def next_step(views: Mapping[str, View], now: float) -> list[Operation] | None:
     waiting = {
         member.record.key: member for view in views.values() for member in view.waiters if _is_whole(member, views)
     }
-    in_order = sorted(waiting.values(), key=lambda member: member.pair.created)
+    in_order = sorted(waiting.values(), key=lambda member: member.turn)
     for request in admitted(holding, [member.record.request for member in in_order], views.keys()):
         return grant(views, waiting[request.holder.id, request.serial].record, now)
     for view in views.values():
@@ -199,7 +210,7 @@ def seize(record: Record, session: str, keys: Mapping[str, str]) -> list[Operati
 
 
 def queue_up(record: Record, session: str, keys: Collection[str]) -> list[Operation]:
-    """Take the last place in each queue."""
+    """Take a place in each queue."""
     value = write(record)
     places = [place_of(key, *record.key) for key in keys]
     return [operation for place in places for operation in (absent(place), lock(place, value, session))]

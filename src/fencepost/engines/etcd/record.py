@@ -35,7 +35,7 @@ def serial_text(serial: int) -> bytes:
 
 
 def value_of(request: Request, ask: Ask, serial: bytes) -> bytes:
-    holder, _, asks = request
+    holder, _, asks, _ = request
     about: dict[str, object] = {"holder": holder.id, "label": holder.label, "mode": ask.mode}
     if ask.mode is Mode.COUNTED:
         about |= {"weight": ask.weight, "limit": ask.limit}

@@ -14,6 +14,7 @@ from fencepost._runtime.state import StateLock
 from fencepost.contract.answer import Busy, Eviction, Gone, Granted, Queued, Renewal, Snapshot, Standing
 from fencepost.core.claim import Ask, Claim, Mode, Request, admitted, ahead
 from fencepost.core.holder import Holder
+from fencepost.core.priority import turn_of
 from fencepost.core.token import next_token
 from fencepost.engines.memory.cell import Cells
 from fencepost.engines.memory.meter import Meters
@@ -36,7 +37,7 @@ class Entry:
 
     request: Request
     asks: dict[str, Ask]
-    ticket: int
+    turn: int
     since: float
     wake: Wake
     tokens: dict[str, int] = field(default_factory=dict)
@@ -98,10 +99,12 @@ class Book:
             asks = {ask.name: ask for ask in request.asks}
             for name in asks:
                 self._bury(name, now)
-            entry = Entry(request, asks, next(self._tickets), now, wait or _nobody)
+            turn = turn_of(next(self._tickets), request.priority)
+            entry = Entry(request, asks, turn, now, wait or _nobody)
             lease.entries[request.serial] = entry
             for name in asks:
                 self._queues.setdefault(name, {})[request.holder.id, request.serial] = entry
+                self._tell_behind(name, turn)
             self._promote(asks, now)
         elif wait is not None:
             entry.wake = wait
@@ -153,15 +156,11 @@ class Book:
 
     def look(self, name: str, now: float) -> Snapshot:
         self._bury(name, now)
-        standings = [
-            Standing(claim, now - entry.since, self._leases[claim.holder.id].expires_at - now)
-            for entry in self._queue(name)
-            for claim in [entry.claim(name)]
-        ]
+        waiters = [entry for entry in self._queue(name) if not entry.tokens]
         return Snapshot(
             name,
-            holders=tuple(each for each in standings if each.claim.token is not None),
-            waiters=tuple(each for each in standings if each.claim.token is None),
+            holders=tuple(self._standing(entry, name, now) for entry in self._holders(name)),
+            waiters=tuple(self._standing(entry, name, now, entry.request.priority) for entry in waiters),
             evictions=tuple(
                 Eviction(name, each.token, each.claim.holder.label, each.by, now - each.at)
                 for each in reversed(self._evictions)
@@ -177,12 +176,11 @@ class Book:
     def evict(self, name: str, by: str, now: float) -> tuple[Claim, ...]:
         self._bury(name, now)
         taken = []
-        for entry in self._queue(name):
-            if name in entry.tokens:
-                claim = entry.claim(name)
-                self._evictions.append(Evicted(claim, entry.tokens[name], by, now))
-                self._drop(entry, name)
-                taken.append(claim)
+        for entry in self._holders(name):
+            claim = entry.claim(name)
+            self._evictions.append(Evicted(claim, entry.tokens[name], by, now))
+            self._drop(entry, name)
+            taken.append(claim)
         self._promote([name], now)
         return tuple(taken)
 
@@ -199,7 +197,20 @@ class Book:
             self._alive(entry.request.holder, now)
 
     def _queue(self, name: str) -> list[Entry]:
-        return list(self._queues.get(name, {}).values())
+        """All who wait, in the order of their turns, and those who hold among them."""
+        return sorted(self._queues.get(name, {}).values(), key=lambda entry: entry.turn)
+
+    def _holders(self, name: str) -> list[Entry]:
+        """In the order of their grants."""
+        found = [entry for entry in self._queue(name) if name in entry.tokens]
+        return sorted(found, key=lambda entry: entry.tokens[name])
+
+    def _tell_behind(self, name: str, turn: int) -> None:
+        """Whoever stands behind this turn has somebody else to watch now."""
+        for behind in self._queue(name):
+            if behind.turn > turn and not behind.tokens:
+                behind.wake()
+                break
 
     def _remove(self, entries: Iterable[Entry], now: float) -> None:
         freed = set()
@@ -219,24 +230,21 @@ class Book:
         del entry.asks[name]
         if entry.tokens.pop(name, None) is None:
             # Whoever watched this waiter has somebody else to watch now.
-            for behind in self._queue(name):
-                if behind.ticket > entry.ticket and not behind.tokens:
-                    behind.wake()
-                    break
+            self._tell_behind(name, entry.turn)
         lease = self._leases.get(holder_id)
         if not entry.asks and lease is not None:
             del lease.entries[serial]
 
     def _promote(self, freed: Collection[str], now: float) -> None:
-        """Grant, in order of arrival, whatever the change to the names in `freed` makes possible."""
+        """Grant, in the order of their turns, whatever the change to the names in `freed` makes possible."""
         candidates = [entry for name in freed for entry in self._queue(name) if not entry.tokens]
         if not candidates:
             return
         names = {name for entry in candidates for name in entry.asks}
         queues = {name: self._queue(name) for name in names}
         holding = {name: [each.asks[name] for each in queue if name in each.tokens] for name, queue in queues.items()}
-        waiting = {entry.ticket: entry for queue in queues.values() for entry in queue if not entry.tokens}
-        in_order = {id(waiting[ticket].request): waiting[ticket] for ticket in sorted(waiting)}
+        waiting = {entry.turn: entry for queue in queues.values() for entry in queue if not entry.tokens}
+        in_order = {id(waiting[turn].request): waiting[turn] for turn in sorted(waiting)}
         moved: set[str] = set()
         for request in admitted(holding, [entry.request for entry in in_order.values()], freed):
             entry = in_order[id(request)]
@@ -248,6 +256,10 @@ class Book:
         if further := moved.difference(freed):
             self._promote(further, now)
 
+    def _standing(self, entry: Entry, name: str, now: float, priority: int = 0) -> Standing:
+        left = self._leases[entry.request.holder.id].expires_at - now
+        return Standing(entry.claim(name), now - entry.since, left, priority)
+
     def _mint(self) -> int:
         self._last_token = next_token(self._last_token, time.time_ns() // 1000)
         return self._last_token
@@ -258,7 +270,7 @@ class Book:
         return Queued(entry.request, self._ahead(entry))
 
     def _ahead(self, entry: Entry) -> tuple[Claim, ...]:
-        holder, serial, asks = entry.request
+        holder, serial, asks, _ = entry.request
         return tuple(
             claim
             for ask in asks

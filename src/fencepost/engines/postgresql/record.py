@@ -19,7 +19,7 @@ def claims_of(text: bytes | None) -> tuple[Claim, ...]:
 
 def snapshot_of(name: str, text: bytes | None) -> Snapshot:
     found = json.loads(text or b"{}")
-    standings = [Standing(claim_of(record), since, remaining) for record, since, remaining in found["standing"]]
+    standings = [Standing(claim_of(record), *rest) for record, *rest in found["standing"]]
     return Snapshot(
         name,
         holders=tuple(each for each in standings if each.claim.token is not None),

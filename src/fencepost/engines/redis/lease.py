@@ -5,7 +5,7 @@ from typing import NamedTuple
 from fencepost.core.claim import Mode, Request
 from fencepost.core.holder import Holder
 from fencepost.engines.redis.key import SINGLE, Place, Shard
-from fencepost.engines.redis.record import kind_of, several, tail_of
+from fencepost.engines.redis.record import BAND, kind_of, several, tail_of
 from fencepost.engines.redis.resp import bulk
 from fencepost.engines.redis.script import ASK, CLAIM, LEAVE, RENEW, Script
 from fencepost.engines.redis.waiter import Waiter
@@ -117,12 +117,13 @@ class Lease:
         slot = place.slot
         flags = FLAGS[wait, slot not in self.slots]
         _, mode, _, _, note = entry.request.asks[0]
-        if mode is EXCLUSIVE and len(entry.places) == 1:
+        priority = entry.request.priority
+        if mode is EXCLUSIVE and not priority and len(entry.places) == 1:
             end = self._ending(self._tail + note.encode()) if note else self._end
             middle = self._middles.get(slot) or self._middle(slot, place.shard)
             return CLAIM, b"%b%b%b$%d\r\n%b\r\n%b%b" % (CLAIM_HEAD, place.pair, middle, len(own), own, end, flags)
-        head = ASK.head(2, 3) + bulk(place.lock) + bulk(place.shard.mark)
-        return ASK, head + bulk(self.member(entry)) + flags
+        head = ASK.head(2, 4) + bulk(place.lock) + bulk(place.shard.mark)
+        return ASK, head + bulk(self.member(entry)) + flags + bulk(b"%d" % (priority * BAND))
 
     def _middle(self, slot: int, shard: Shard) -> bytes:
         middle = self._middles[slot] = bulk(shard.lease(self.holder.id)) + shard.tail_bulk

@@ -9,6 +9,8 @@ from fencepost.core.holder import Holder
 
 # Who holds a lock that none of us took. Its token is below every other.
 STRANGER = Holder("", "another client")
+# By how much the score of a waiter is lowered for each step of its priority: longer than anybody waits, in µs.
+BAND = 1 << 45
 _MODES = {"x": Mode.EXCLUSIVE, "s": Mode.SHARED, "c": Mode.COUNTED}
 
 
@@ -72,17 +74,18 @@ def snapshot_of(name: str, lock: bytes, reply: list[Any]) -> Snapshot:
             for text, left in zip(holders[::2], holders[1::2], strict=True)
         ),
         waiters=tuple(
-            _standing(claim_of(name, lock, member), now, float(arrival), left)
-            for member, arrival, left in zip(waiters[::3], waiters[1::3], waiters[2::3], strict=True)
+            _standing(claim_of(name, lock, member), now, float(turn), left)
+            for member, turn, left in zip(waiters[::3], waiters[1::3], waiters[2::3], strict=True)
         ),
         evictions=tuple(_eviction(name, lock, entry, now) for entry in reply[3]),
     )
 
 
-def _standing(claim: Claim, now: int, arrival: float | None, left: int) -> Standing:
+def _standing(claim: Claim, now: int, turn: float | None, left: int) -> Standing:
     # A token is at least the server's time of its grant, in µs; only after its clock was set back it is more.
-    since = (claim.token or now) if arrival is None else arrival
-    return Standing(claim, max(0.0, (now - since) / 1e6), max(0, left) / 1000)
+    priority = 0 if turn is None else round((now - turn) / BAND)
+    since = (claim.token or now) if turn is None else turn + priority * BAND
+    return Standing(claim, max(0.0, (now - since) / 1e6), max(0, left) / 1000, priority)
 
 
 def _eviction(name: str, lock: bytes, entry: bytes, now: int) -> Eviction:

@@ -41,7 +41,7 @@ class Claims:
         self._addresses = queue.addresses
 
     def claim(self, request: Request, wait: bool) -> Granted | Queued | Busy | Gone:
-        holder, serial, asks = request
+        holder, serial, asks, _ = request
         who = holder.id
         if serial <= self._latest.get(who, 0):
             return self._queue.atomically(self._settlement.recall, request, wait)
@@ -71,7 +71,7 @@ class Claims:
             return None
         token = store.mint()
         row = (name, token, request.holder.id, request.serial, mode._value_, weight, limit, note, self._now())
-        if wait and mode is Mode.EXCLUSIVE and store.gate.has_line(name):
+        if wait and mode is Mode.EXCLUSIVE and not request.priority and store.gate.has_line(name):
             place = self._join(request, token, row)
             if place is not None:
                 return Queued(request, (), place)

@@ -24,6 +24,8 @@ SIZE = 40960
 MAGIC = int.from_bytes(b"fencepst")
 AHEAD_US = 3_600_000_000
 KIND, BOOT, LAST, CEILING, DEVICE, INODE, CHANGES, RELAYS = range(8)
+# Not 0 once somebody has waited with a priority below 0: from then on any newcomer may have one behind it.
+LOW = 10
 # Two records of the ceiling, (number, digest) each, written in turn: one of them is always whole.
 RECORDS = (8, 16)
 # One byte for the names of one hash, set while somebody may wait for one of them.

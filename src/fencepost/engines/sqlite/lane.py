@@ -62,9 +62,9 @@ class Lane:
         return relay.pass_on(token, now)
 
     def claim_inside(self, request: Request) -> Granted | Queued | None:
-        holder, serial, asks = request
+        holder, serial, asks, priority = request
         name, mode, weight, limit, note = asks[0]
-        if len(asks) > 1 or mode is not Mode.EXCLUSIVE or not weight == limit == 1 or note:
+        if len(asks) > 1 or mode is not Mode.EXCLUSIVE or not weight == limit == 1 or note or priority:
             return None
         relay = self._tracks.relay_of(name) if self._store.is_current() else None
         self.is_open = relay is not None

@@ -17,10 +17,10 @@ class Place:
     may help. `watching` are the processes whose death would be news, and at `until` the first lease of theirs ends.
     """
 
-    __slots__ = ("bell", "over", "stirred", "tickets", "tokens", "until", "watching")
+    __slots__ = ("bell", "over", "stirred", "tokens", "turns", "until", "watching")
 
-    def __init__(self, tickets: tuple[int, ...], until: float = 0.0) -> None:
-        self.tickets = tickets
+    def __init__(self, turns: tuple[int, ...], until: float = 0.0) -> None:
+        self.turns = turns
         self.until = until
         self.bell: Any = None
         self.tokens: tuple[int, ...] = ()

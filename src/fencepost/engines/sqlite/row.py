@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 from fencepost.core.claim import Ask, Claim, Mode, Request
 from fencepost.core.holder import Holder
+from fencepost.core.priority import priority_of
 from fencepost.engines.sqlite.process import Identity
 
 MODES = {mode.value: mode for mode in Mode}
@@ -37,6 +38,11 @@ class Row(NamedTuple):
     def process(self) -> Identity:
         return Identity(self.pid, self.started, self.namespace)
 
+    @property
+    def priority(self) -> int:
+        """Of one who waits; for a holder 0."""
+        return priority_of(self.number)
+
     def ask(self) -> Ask:
         return Ask(self.name, MODES[self.mode], self.weight, self.most, self.note)
 
@@ -46,7 +52,7 @@ class Row(NamedTuple):
 
 
 def requests(rows: list[Row]) -> dict[Request, list[Row]]:
-    """The requests that the rows are parts of, in order of arrival."""
+    """The requests that the rows are parts of, in the order of their turns."""
     groups: dict[tuple[str, int], list[Row]] = {}
     for row in sorted(rows, key=lambda row: row.number):
         groups.setdefault(row.key, []).append(row)
@@ -55,5 +61,5 @@ def requests(rows: list[Row]) -> dict[Request, list[Row]]:
         parts.sort(key=lambda row: row.part)
         first = parts[0]
         asks = tuple(row.ask() for row in parts)
-        found[Request(Holder(first.holder, first.label), first.serial, asks)] = parts
+        found[Request(Holder(first.holder, first.label), first.serial, asks, first.priority)] = parts
     return found

@@ -12,8 +12,8 @@ CREATE TABLE holder (
     evicted    INTEGER NOT NULL DEFAULT 0
 ) WITHOUT ROWID;
 
--- One row per ask. Holders have `waiting` 0 and their token as `number`; the waiting have 1 and the ticket
--- of their arrival. One B-tree and no other index: every page that changes costs a write in each commit.
+-- One row per ask. Holders have `waiting` 0 and their token as `number`; the waiting have 1 and their turn, which is
+-- the ticket of their arrival, less 2^54 for each step of priority. One B-tree and no other index: every page that changes costs a write in each commit.
 CREATE TABLE claim (
     name    TEXT NOT NULL,
     waiting INTEGER NOT NULL,

@@ -4,7 +4,8 @@ import math
 
 from fencepost.contract.answer import Busy, Gone, Granted, Queued
 from fencepost.core.claim import Claim, Mode, Request, admits, ahead
-from fencepost.core.token import LARGEST
+from fencepost.core.priority import BAND, turn_of
+from fencepost.engines.sqlite.gate import LOW
 from fencepost.engines.sqlite.heir import Heir, note_heir
 from fencepost.engines.sqlite.place import Place
 from fencepost.engines.sqlite.queue import Queue
@@ -94,7 +95,7 @@ class Settlement:
         """Leave nothing of the request, and let others have it."""
         queue = self._queue
         self._store.gate.note_change()
-        holder, serial, _ = request
+        holder, serial, _, _ = request
         rows = [row for name in request.names for row in queue.rows("mine", name, holder.id, serial)]
         for row in rows:
             queue.change("drop", row.name, row.waiting, row.number, row.holder)
@@ -105,11 +106,11 @@ class Settlement:
 
     def recall(self, request: Request, wait: bool) -> Granted | Queued | Busy | Gone:
         """Settle a request that may have a place in the queue which we did not live to note."""
-        holder, serial, asks = request
+        holder, serial, asks, _ = request
         rows = [row for name in request.names for row in self._queue.rows("mine", name, holder.id, serial)]
-        tickets = {row.part: row.number for row in rows if row.waiting}
-        if len(tickets) == len(asks) and (holder.id, serial) not in self._queue.places:
-            self._queue.places[holder.id, serial] = Place(tuple(tickets[part] for part in range(len(asks))))
+        turns = {row.part: row.number for row in rows if row.waiting}
+        if len(turns) == len(asks) and (holder.id, serial) not in self._queue.places:
+            self._queue.places[holder.id, serial] = Place(tuple(turns[part] for part in range(len(asks))))
         return self.settle(request, wait)
 
     def clear_up(self, holder: str, name: str) -> None:
@@ -121,30 +122,43 @@ class Settlement:
 
     def _fronts(self, request: Request, place: Place | None) -> Fronts:
         """For each ask those who hold its name, and the last of those who wait before us."""
-        tickets = place.tickets if place is not None else (LARGEST,) * len(request.asks)
-        asked = zip(request.asks, tickets, strict=True)
-        return [self._queue.rows("before", ask.name, ticket) for ask, ticket in asked]
+        last = turn_of(BAND - 1, request.priority)
+        turns = place.turns if place is not None else (last,) * len(request.asks)
+        asked = zip(request.asks, turns, strict=True)
+        return [self._queue.rows("before", ask.name, turn) for ask, turn in asked]
 
     def _stands(self, request: Request, place: Place) -> bool:
-        asked = zip(request.asks, place.tickets, strict=True)
+        asked = zip(request.asks, place.turns, strict=True)
         execute, statement = self._store.execute, STATEMENTS["place"]
-        return all(execute(statement, (ask.name, ticket)).fetchall() for ask, ticket in asked)
+        return all(execute(statement, (ask.name, turn)).fetchall() for ask, turn in asked)
 
     def _stand(self, request: Request) -> Place:
         """Take a place in the queue, with an address for the letter that ends the wait."""
         queue = self._queue
         if not queue.mailbox.name:
             queue.mailbox.open()
-        tickets = tuple(self._store.mint() for _ in request.asks)
-        place = queue.places[request.holder.id, request.serial] = Place(tickets)
+        gate, priority = self._store.gate, request.priority
+        turns = tuple(turn_of(self._store.mint(), priority) for _ in request.asks)
+        place = queue.places[request.holder.id, request.serial] = Place(turns)
         queue.change("move_in", request.holder.id, queue.mailbox.name)
         for name in request.names:
-            self._store.gate.note_line(name, there=True)
-        self._insert(request, tickets, waiting=1)
+            gate.note_line(name, there=True)
+        self._insert(request, turns, waiting=1)
+        if priority < 0:
+            gate.words[LOW] = 1
+        if priority > 0 or gate.words[LOW]:
+            self._overtake(request, turns)
         return place
 
+    def _overtake(self, request: Request, turns: tuple[int, ...]) -> None:
+        """Whoever stands behind us has us to watch from now on, and is not the next to hold the name."""
+        self._store.gate.note_change()
+        for ask, turn in zip(request.asks, turns, strict=True):
+            for row in self._queue.rows("after", ask.name, turn):
+                self._queue.tell(row)
+
     def _insert(self, request: Request, numbers: tuple[int, ...], *, waiting: int) -> None:
-        holder, serial, asks = request
+        holder, serial, asks, _ = request
         now = self._queue.now()
         for part, (ask, number) in enumerate(zip(asks, numbers, strict=True)):
             name, mode, weight, limit, note = ask
@@ -160,6 +174,6 @@ def _grantable(request: Request, fronts: Fronts) -> bool:
 
 
 def _ahead(request: Request, fronts: Fronts) -> tuple[Claim, ...]:
-    holder, serial, _ = request
+    holder, serial, _, _ = request
     found = (ahead([row.claim() for row in front], holder, serial) for front in fronts)
     return tuple(dict.fromkeys(claim for claims in found for claim in claims))

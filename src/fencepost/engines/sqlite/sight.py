@@ -50,4 +50,4 @@ class Sight:
 
 
 def _standings(rows: list[Row], now: float) -> tuple[Standing, ...]:
-    return tuple(Standing(row.claim(), now - row.since, row.expires_at - now) for row in rows)
+    return tuple(Standing(row.claim(), now - row.since, row.expires_at - now, row.priority) for row in rows)

@@ -14,6 +14,7 @@ WHERE name = ?1 AND waiting = 0 AND number = ?2 AND holder = ?3
 INSERT INTO claim
 SELECT ?1, 1, ?2, ?3, ?4, 0, 1, ?5, ?6, ?7, ?8, ?9
 WHERE EXISTS (SELECT 1 FROM claim WHERE name = ?1)
+  AND NOT EXISTS (SELECT 1 FROM claim WHERE name = ?1 AND waiting = 1 AND number > ?2)
   AND EXISTS (SELECT 1 FROM holder WHERE id = ?3 AND expires_at > ?9 AND mailbox = ?10)
 
 -- name: hand_over
@@ -154,7 +155,8 @@ SELECT 1 FROM claim WHERE name = ?1 AND waiting = 0 AND number = ?2 AND holder =
 UPDATE life SET ceiling = ?1 WHERE ceiling < ?1
 
 -- name: highest
-SELECT max(coalesce((SELECT max(number) FROM claim), 0), coalesce((SELECT max(ceiling) FROM life), 0))
+-- Of a turn only its ticket counts.
+SELECT max(coalesce((SELECT max(number & 18014398509481983) FROM claim), 0), coalesce((SELECT max(ceiling) FROM life), 0))
 
 -- name: mine
 SELECT c.*, h.label, h.expires_at, h.pid, h.started, h.namespace, h.mailbox

@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from fencepost.engines.sqlite.gate import Gate, boot_id
+from fencepost.engines.sqlite.gate import LOW, Gate, boot_id
 from fencepost.engines.sqlite.inheritance import never_close
 from fencepost.engines.sqlite.location import make_folder
 from fencepost.engines.sqlite.relay import Tracks
@@ -152,6 +152,7 @@ class Store:
             # The gate file was deleted, and with it the counter: this file has a number above all its tokens.
             ((highest,),) = execute(STATEMENTS["highest"])
             gate.at_least(highest)
+            gate.words[LOW] = 1
             if execute(STATEMENTS["relays"]).fetchall() == [(1,)]:
                 # And with it who holds what.
                 self._set_aside("orphaned")

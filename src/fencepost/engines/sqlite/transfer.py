@@ -5,6 +5,7 @@ and ends after they are back: whoever is killed in between leaves rows that nobo
 """
 
 from fencepost.core.claim import Mode
+from fencepost.core.priority import priority_of
 from fencepost.engines.sqlite.relay import ROOM, Runner, Track
 from fencepost.engines.sqlite.row import Row
 from fencepost.engines.sqlite.sql import STATEMENTS
@@ -62,7 +63,8 @@ class Transfer:
 
 
 def _is_plain(row: Row) -> bool:
-    return (row.mode, row.weight, row.most, row.note, row.parts) == (Mode.EXCLUSIVE, 1, 1, "", 1)
+    how = (row.mode, row.weight, row.most, row.note, row.parts, priority_of(row.number))
+    return how == (Mode.EXCLUSIVE, 1, 1, "", 1, 0)
 
 
 def _runner(row: Row) -> Runner:

@@ -18,9 +18,15 @@ class AsyncLock(AsyncAcquirable[AsyncGrant]):
     """
 
     def __init__(
-        self, presence: AsyncPresence, ask: Ask, *, timeout: float | None = None, reentrant: bool = False
+        self,
+        presence: AsyncPresence,
+        ask: Ask,
+        *,
+        timeout: float | None = None,
+        priority: int = 0,
+        reentrant: bool = False,
     ) -> None:
-        super().__init__(presence, (ask,), timeout)
+        super().__init__(presence, (ask,), timeout, priority)
         self._reentrant = reentrant
 
     @property
@@ -32,13 +38,13 @@ class AsyncLock(AsyncAcquirable[AsyncGrant]):
 
     async def _take(self, timeout: float | None, taken: list[AsyncGrant]) -> Denial | None:
         if not self._reentrant:
-            return await obtain(self._presence, self._asks, timeout, taken)
+            return await obtain(self._presence, self._asks, timeout, taken, self._priority)
         flow = runtime.current_flow()
         held = self._presence.reentrance.held(self.name, flow)
         if held is not None:
             taken.append(held.reenter())
             return None
-        denial = await obtain(self._presence, self._asks, timeout, taken)
+        denial = await obtain(self._presence, self._asks, timeout, taken, self._priority)
         if denial is None:
             self._presence.reentrance.enter(taken[0], flow)
         return denial

@@ -16,8 +16,10 @@ class AsyncLockAll(AsyncAcquirable[AsyncGrants]):
     Elsewhere they are taken one after the other, in the same order by everybody.
     """
 
-    def __init__(self, presence: AsyncPresence, asks: tuple[Ask, ...], *, timeout: float | None = None) -> None:
-        super().__init__(presence, tuple(sorted(asks)), timeout)
+    def __init__(
+        self, presence: AsyncPresence, asks: tuple[Ask, ...], *, timeout: float | None = None, priority: int = 0
+    ) -> None:
+        super().__init__(presence, tuple(sorted(asks)), timeout, priority)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -28,7 +30,7 @@ class AsyncLockAll(AsyncAcquirable[AsyncGrants]):
 
     async def _take(self, timeout: float | None, taken: list[AsyncGrant]) -> Denial | None:
         if self._presence.traits.together:
-            return await obtain(self._presence, self._asks, timeout, taken)
+            return await obtain(self._presence, self._asks, timeout, taken, self._priority)
         return await self._take_in_order(timeout, taken)
 
     async def _take_in_order(self, timeout: float | None, taken: list[AsyncGrant]) -> Denial | None:
@@ -37,7 +39,7 @@ class AsyncLockAll(AsyncAcquirable[AsyncGrants]):
         deadline = Deadline.after(started_at, timeout)
         for ask in self._asks:
             left = None if timeout is None else deadline.left(now())
-            denial = await obtain(self._presence, (ask,), left, taken)
+            denial = await obtain(self._presence, (ask,), left, taken, self._priority)
             if denial is not None:
                 await give_back(taken[::-1])
                 taken.clear()

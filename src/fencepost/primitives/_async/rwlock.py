@@ -8,12 +8,17 @@ from fencepost.session._async.presence import AsyncPresence
 
 
 class AsyncReadWriteLock:
-    """Readers share the name, a writer has it alone. Both are served in order of arrival, so neither starves."""
+    """Readers share the name, a writer has it alone. Both are served in order of arrival, so neither starves, unless
+    a priority says otherwise.
+    """
 
-    def __init__(self, presence: AsyncPresence, name: str, *, timeout: float | None = None, note: str = "") -> None:
+    def __init__(
+        self, presence: AsyncPresence, name: str, *, timeout: float | None = None, priority: int = 0, note: str = ""
+    ) -> None:
         self._presence = presence
         self._name = name
         self._timeout = timeout
+        self._priority = priority
         self._note = note
 
     def read(self) -> AsyncLock:
@@ -34,4 +39,5 @@ class AsyncReadWriteLock:
         await grant.share()
 
     def _lock(self, mode: Mode) -> AsyncLock:
-        return AsyncLock(self._presence, Ask(self._name, mode, note=self._note), timeout=self._timeout)
+        ask = Ask(self._name, mode, note=self._note)
+        return AsyncLock(self._presence, ask, timeout=self._timeout, priority=self._priority)

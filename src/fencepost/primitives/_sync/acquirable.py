@@ -38,10 +38,13 @@ H = TypeVar("H", bound=Held)
 class Acquirable(Generic[H]):
     """Making it sends nothing. It may be shared between threads and tasks; each acquisition is an owner of its own."""
 
-    def __init__(self, presence: Presence, asks: tuple[Ask, ...], timeout: float | None) -> None:
+    def __init__(
+        self, presence: Presence, asks: tuple[Ask, ...], timeout: float | None, priority: int = 0
+    ) -> None:
         self._presence = presence
         self._asks = asks
         self._timeout = check_timeout(timeout)
+        self._priority = priority
         self._blocks: dict[object, list[Block[H]]] = {}
 
     def acquire(self, *, timeout: float | _Default | None = DEFAULT) -> H:

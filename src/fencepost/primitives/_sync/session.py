@@ -11,6 +11,7 @@ from fencepost.core.claim import Ask, Mode
 from fencepost.core.duration import check_timeout
 from fencepost.core.name import check_name, check_names
 from fencepost.core.permit import check_permits
+from fencepost.core.priority import check_priority
 from fencepost.core.rate import check_rate
 from fencepost.errors import Unsupported
 from fencepost.primitives._sync.barrier import Barrier
@@ -42,22 +43,45 @@ class Session(Presence):
     ) -> None:
         self.close()
 
-    def lock(self, name: str, *, timeout: float | None = None, reentrant: bool = False, note: str = "") -> Lock:
+    def lock(
+        self,
+        name: str,
+        *,
+        timeout: float | None = None,
+        priority: int = 0,
+        reentrant: bool = False,
+        note: str = "",
+    ) -> Lock:
         """A lock on `name`. Nothing is sent until it is acquired.
 
-        `timeout` is how long entering it waits: None for ever, 0 not at all. A `reentrant` lock may be entered
-        again by the thread or task that holds it, and keeps its token. `note` is shown to whoever looks.
+        `timeout` is how long entering it waits: None for ever, 0 not at all. Of those who wait, the highest `priority`
+        (from -100 to 100) goes first, and equals in order of arrival; whoever holds the name is not disturbed.
+        A `reentrant` lock may be entered again by the thread or task that holds it, and keeps its token. `note` is
+        shown to whoever looks.
         """
-        return Lock(self, Ask(check_name(name), note=note), timeout=timeout, reentrant=reentrant)
+        if priority != 0:
+            self._check_priority(priority)
+        ask = Ask(check_name(name), note=note)
+        return Lock(self, ask, timeout=timeout, priority=priority, reentrant=reentrant)
 
-    def rwlock(self, name: str, *, timeout: float | None = None, note: str = "") -> ReadWriteLock:
+    def rwlock(
+        self, name: str, *, timeout: float | None = None, priority: int = 0, note: str = ""
+    ) -> ReadWriteLock:
         """A read/write lock on `name`: `.read()` is shared, `.write()` exclusive."""
         if not self.traits.shared:
             raise Unsupported("this engine has no shared locks: see its traits")
-        return ReadWriteLock(self, check_name(name), timeout=timeout, note=note)
+        self._check_priority(priority)
+        return ReadWriteLock(self, check_name(name), timeout=timeout, priority=priority, note=note)
 
     def semaphore(
-        self, name: str, *, limit: int, weight: int = 1, timeout: float | None = None, note: str = ""
+        self,
+        name: str,
+        *,
+        limit: int,
+        weight: int = 1,
+        timeout: float | None = None,
+        priority: int = 0,
+        note: str = "",
     ) -> Lock:
         """A lock on `name` that may be held up to `limit` times, or rather by that much `weight` together.
 
@@ -67,12 +91,17 @@ class Session(Presence):
         if not self.traits.counted:
             raise Unsupported("this engine has no semaphores: see its traits")
         check_permits(limit, weight)
-        return Lock(self, Ask(check_name(name), Mode.COUNTED, weight, limit, note), timeout=timeout)
+        self._check_priority(priority)
+        ask = Ask(check_name(name), Mode.COUNTED, weight, limit, note)
+        return Lock(self, ask, timeout=timeout, priority=priority)
 
-    def lock_all(self, names: Iterable[str], *, timeout: float | None = None, note: str = "") -> LockAll:
+    def lock_all(
+        self, names: Iterable[str], *, timeout: float | None = None, priority: int = 0, note: str = ""
+    ) -> LockAll:
         """A lock on all of `names`, in whatever order: granted together or not at all, with a token for each."""
+        self._check_priority(priority)
         asks = tuple(Ask(name, note=note) for name in check_names(names))
-        return LockAll(self, asks, timeout=timeout)
+        return LockAll(self, asks, timeout=timeout, priority=priority)
 
     def election(
         self,
@@ -145,3 +174,10 @@ class Session(Presence):
             store = default_results(self.engine)
         expiry = check_timeout(expires_in, "expires_in")
         return Once(check_name(key), store, lambda name: self.lock(name, timeout=timeout), expires_in=expiry)
+
+    def _check_priority(self, priority: int) -> None:
+        if check_priority(priority) and not self.traits.priority:
+            raise Unsupported(
+                f"this engine serves in order of arrival, whatever the priority, and {priority} is asked for: leave it "
+                "out, or use an engine with the trait 'priority'"
+            )

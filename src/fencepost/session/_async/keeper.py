@@ -222,12 +222,12 @@ class AsyncKeeper:
 
     # The grants that live on the lease
 
-    def request(self, asks: tuple[Ask, ...]) -> Request:
-        return made(Request, (self.holder, next(self._serials), asks))
+    def request(self, asks: tuple[Ask, ...], priority: int = 0) -> Request:
+        return made(Request, (self.holder, next(self._serials), asks, priority))
 
     def adopt(self, request: Request, tokens: tuple[int, ...], granted_at: float) -> tuple[AsyncGrant, ...]:
         """The grants of a request that the engine granted, from now on kept alive."""
-        holder, serial, asks = request
+        holder, serial, asks, _ = request
         grants = []
         for ask, token in zip(asks, tokens, strict=True):
             grant = AsyncGrant(self, made(Claim, (holder, serial, ask, token)), token, granted_at)

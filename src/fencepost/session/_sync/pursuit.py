@@ -26,7 +26,7 @@ class Denial(NamedTuple):
 
 
 def obtain(
-    presence: Presence, asks: tuple[Ask, ...], timeout: float | None, taken: list[Grant]
+    presence: Presence, asks: tuple[Ask, ...], timeout: float | None, taken: list[Grant], priority: int = 0
 ) -> Denial | None:
     """Put the grants into `taken`, or tell who was in the way when the time was over.
 
@@ -39,7 +39,7 @@ def obtain(
     short_leases = 0
     while True:
         keeper = presence.keeper_at(asked_at) or presence.keeper()
-        request = keeper.request(asks)
+        request = keeper.request(asks, priority)
         try:
             answer = _claim(presence, keeper, request, until)
             if isinstance(answer, Queued | Busy):

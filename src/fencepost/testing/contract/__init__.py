@@ -38,6 +38,7 @@ LAWS = (
     "job",
     "rate",
     "courtesy",
+    "priority",
 )
 FLAVOURS = ("async", "sync")
 

@@ -34,6 +34,8 @@ class AsyncLine:
         # Who asks for all at a desk, if anybody does.
         self._asking: dict[Desk, Entry] = {}
         self._watches: dict[Desk, wire.Watch] = {}
+        # How often somebody came here who goes before others: who asks for all must ask about another then.
+        self._overtakings = 0
         # Names that had a queue when they were last seen: there it is quicker to queue up at once.
         self._busy: dict[str, None] = {}
 
@@ -54,8 +56,8 @@ class AsyncLine:
         """Do whatever is to be done about these names, whoever it is for, and tell those who wait here."""
         for _ in range(MOST_STEPS):
             while further := missing(views):
-                # All of it again: what was seen before may have changed since.
-                views = await self.views({name: lock_of(self._prefix, name) for name in views.keys() | further})
+                # All of them anew: of a request that goes meanwhile, one view would have a part and another none.
+                views = await self.views({name: lock_of(self._prefix, name) for name in (*views, *further)})
             step = next_step(views, self._store.now())
             if step is None:
                 break
@@ -86,7 +88,13 @@ class AsyncLine:
     # Waiting
 
     def join(self, entry: Entry) -> None:
-        self._waiting.setdefault(_desk(entry), {})[entry.key] = entry
+        desk = _desk(entry)
+        there = self._waiting.setdefault(desk, {})
+        comes = entry.key not in there
+        there[entry.key] = entry
+        if comes and any(entry.request.priority > other.request.priority for other in list(there.values())):
+            self._overtakings += 1
+            self._interrupt(desk)
         for name in entry.locks:
             self._busy[name] = None
         while len(self._busy) > MOST_BUSY:
@@ -104,9 +112,12 @@ class AsyncLine:
         for entry in list(entries):
             self.leave(entry)
             entry.end(reason)
-            watch = self._watches.get(_desk(entry))
-            if watch is not None:
-                watch.interrupt()
+            self._interrupt(_desk(entry))
+
+    def _interrupt(self, desk: Desk) -> None:
+        watch = self._watches.get(desk)
+        if watch is not None:
+            watch.interrupt()
 
     def close(self) -> None:
         for watch in list(self._watches.values()):
@@ -144,7 +155,7 @@ class AsyncLine:
 
     async def _ask(self, entry: Entry, until: float) -> None:
         """See how things stand, and if it is not our turn, wait for news of whoever is in the way."""
-        desk = _desk(entry)
+        desk, overtakings = _desk(entry), self._overtakings
         views = await self.settle(await self.views(entry.locks))
         if entry.tokens is not None or entry.over is not None:
             return
@@ -162,7 +173,7 @@ class AsyncLine:
             return
         watch = self._watches[desk] = wire.Watch()
         try:
-            if entry.over is None and entry.tokens is None:
+            if entry.over is None and entry.tokens is None and self._overtakings == overtakings:
                 await self._store.watch(pair, until, watch, left, below=below)
         finally:
             self._watches.pop(desk, None)

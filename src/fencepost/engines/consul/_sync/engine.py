@@ -59,6 +59,7 @@ class ConsulEngine:
         survives="minority",
         order="arrival",
         death="lease",
+        priority=True,
         downgrade=False,
         cells=True,
         ttl_floor=TTL_MIN,

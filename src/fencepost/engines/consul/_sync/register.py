@@ -45,7 +45,8 @@ class Register:
         member = view.find((claim.holder.id, claim.serial))
         if member is None:
             return Standing(claim, 0.0, 0.0)
-        return Standing(claim, max(0.0, now - member.record.at), member.record.ttl)
+        priority = member.record.request.priority if claim.token is None else 0
+        return Standing(claim, max(0.0, now - member.record.at), member.record.ttl, priority)
 
     def names(self, prefix: str) -> Sequence[str]:
         # As much of the prefix as its keys have in common with it for sure.

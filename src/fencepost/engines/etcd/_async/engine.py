@@ -201,7 +201,7 @@ class AsyncEtcdEngine:
 
     def _would_be_granted(self, lease: Lease, entry: Entry, queues: Queues) -> bool:
         """Whether there is room beside those who hold, as there is for readers."""
-        holder, serial, asks = entry.request
+        holder, serial, asks, _ = entry.request
         names = tuple(each.name for each in asks)
         with_us = dict(queues)
         for own, each in zip(entry.keys, asks, strict=True):

@@ -18,7 +18,14 @@ class MemoryEngine:
     """Nothing outlives the process, and within it everything is exact."""
 
     traits: ClassVar[Traits] = Traits(
-        scope="process", fencing="strict", survives="nothing", order="arrival", death="lease", cells=True, meters=True
+        scope="process",
+        fencing="strict",
+        survives="nothing",
+        order="arrival",
+        death="lease",
+        priority=True,
+        cells=True,
+        meters=True,
     )
 
     def __init__(self, url: Url, *, clock: runtime.Clock, patience: float) -> None:

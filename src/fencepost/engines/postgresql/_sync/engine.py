@@ -47,6 +47,7 @@ class PostgresqlEngine:
         survives="restart",
         order="arrival",
         death="lease",
+        priority=True,
         cells=True,
         meters=True,
         ttl_floor=0.05,
@@ -105,22 +106,32 @@ class PostgresqlEngine:
         return answer
 
     def _ask(self, request: Request, *, wait: bool) -> Granted | Queued | Busy | Gone:
-        holder, serial, asks = request
+        holder, serial, asks, priority = request
         waiter: Waiter | None = None
         if wait:
             # Before asking: the news of the grant may be here before the answer is.
             waiter = self._waiters.setdefault((holder.id, serial), Waiter())
+            # What it is told from here on may be news that the answer does not have.
+            waiter.news = False
         name, mode, _, _, note = asks[0]
         head = (holder.id.encode(), b"%d" % serial)
         may_wait = YES if wait else NO
-        if len(asks) == 1 and mode is Mode.EXCLUSIVE:
+        if len(asks) == 1 and mode is Mode.EXCLUSIVE and not priority:
             reply = self._store.value(self._claim, *head, name.encode(), text(note), may_wait)
         else:
             names, modes = array([ask.name for ask in asks]), array([ask.mode for ask in asks])
             weights, limits = ([str(ask.weight) for ask in asks], [str(ask.limit) for ask in asks])
             notes = array([ask.note for ask in asks])
             reply = self._store.value(
-                self._sql["enter"], *head, names, modes, array(weights), array(limits), notes, may_wait
+                self._sql["enter"],
+                *head,
+                names,
+                modes,
+                array(weights),
+                array(limits),
+                notes,
+                may_wait,
+                b"%d" % priority,
             )
         if reply is not None and reply.isdigit():
             self._waiters.pop((holder.id, serial), None)
@@ -138,7 +149,6 @@ class PostgresqlEngine:
                 claims = tuple(map(record.claim_of, ahead))
                 if waiter is None:
                     return Busy(claims)
-                waiter.news = False
                 waiter.again_at = self._now() + self._pause(waiter, again)
                 return Queued(request, claims, waiter)
         self._waiters.pop(self._key(request), None)

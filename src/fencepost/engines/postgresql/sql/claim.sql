@@ -1,5 +1,5 @@
 -- The two frequent cases: one name, wanted alone, and nobody there: its token as text. Or somebody holds it who is alive,
--- and we may wait: a place in the queue. In all others what `enter` answers.
+-- and we may wait: the last place in the queue. In all others what `enter` answers.
 CREATE FUNCTION {schema}.claim(_holder text, _serial bigint, _name text, _note text, _wait boolean) RETURNS text
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -27,6 +27,7 @@ BEGIN
         FROM {schema}.lease AS mine
         WHERE id = _holder AND expires_at > clock_timestamp() AND _serial <> ALL (given_up)
           AND NOT EXISTS (SELECT FROM {schema}.claim WHERE holder = _holder AND serial = _serial)
+          AND NOT EXISTS (SELECT FROM {schema}.claim WHERE key = _key AND ticket >= 18014398509481984 AND token IS NULL)
           AND EXISTS (
               SELECT FROM {schema}.claim AS held JOIN {schema}.lease AS living ON living.id = held.holder
               WHERE held.key = _key AND held.name = _name AND held.token IS NOT NULL
@@ -37,20 +38,21 @@ BEGIN
         END IF;
     END IF;
     RETURN {schema}.enter(
-        _holder, _serial, ARRAY[_name], ARRAY['exclusive'], ARRAY[1], ARRAY[1], ARRAY[_note], _wait);
+        _holder, _serial, ARRAY[_name], ARRAY['exclusive'], ARRAY[1], ARRAY[1], ARRAY[_note], _wait, 0);
 END $$;
 
 -- The full answer to a request, whatever has happened to it: {"tokens": …}; or, with its place in the queue if it waits,
 -- {"ahead": …, "again": ms until somebody ahead may be dead}; or {"gone": why}.
 CREATE FUNCTION {schema}.enter(
     _holder text, _serial bigint, _names text[], _modes text[], _weights integer[], _limits integer[], _notes text[],
-    _wait boolean
+    _wait boolean, _priority integer
 ) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
     _name text;
     _there integer;
     _tokens text;
     _ticket bigint;
+    _overtakes boolean;
     _answer json;
 BEGIN
     PERFORM {schema}.latch(_names);
@@ -69,7 +71,7 @@ BEGIN
         _there := 0;
     END IF;
     IF _there = 0 THEN
-        _ticket := nextval('{schema}.token');
+        _ticket := nextval('{schema}.token') - _priority * 18014398509481984;
         INSERT INTO {schema}.claim (key, name, ticket, holder, serial, part, mode, weight, most, note, since)
         SELECT hashtextextended(ask.name, 0), ask.name, _ticket, _holder, _serial, ask.part, ask.mode, ask.weight,
                ask.most, ask.note, clock_timestamp()
@@ -79,8 +81,17 @@ BEGIN
     FOREACH _name IN ARRAY _names LOOP
         PERFORM {schema}.promote(_name);
     END LOOP;
-    SELECT string_agg(token::text, ',' ORDER BY part), min(ticket) INTO _tokens, _ticket
-    FROM {schema}.claim WHERE holder = _holder AND serial = _serial;
+    SELECT string_agg(token::text, ',' ORDER BY part), min(ticket), bool_or(EXISTS (
+        SELECT FROM {schema}.claim AS other
+        WHERE other.key = mine.key AND other.name = mine.name AND other.token IS NULL AND other.ticket > mine.ticket))
+    INTO _tokens, _ticket, _overtakes
+    FROM {schema}.claim AS mine WHERE holder = _holder AND serial = _serial;
+    IF _overtakes AND _there = 0 AND (_wait OR _tokens IS NOT NULL) THEN
+        -- They have us to watch from now on.
+        FOREACH _name IN ARRAY _names LOOP
+            PERFORM {schema}.step_up(_name, _ticket);
+        END LOOP;
+    END IF;
     IF _tokens IS NOT NULL THEN
         RETURN '{"tokens": [' || _tokens || ']}';
     END IF;

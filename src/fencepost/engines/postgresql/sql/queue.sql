@@ -71,7 +71,7 @@ BEGIN
     RETURN _tokens;
 END $$;
 
--- Grant, in order of arrival, what can be granted of the queue of a name whose latch we have.
+-- Grant, in the order of their tickets, what can be granted of the queue of a name whose latch we have.
 CREATE FUNCTION {schema}.promote(_name text) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
     _key bigint := hashtextextended(_name, 0);

@@ -1,4 +1,4 @@
--- Version 1. Names are stored in full; indexes have their 64-bit hash, because a name may be longer than an
+-- Version 2. Names are stored in full; indexes have their 64-bit hash, because a name may be longer than an
 -- index entry. Times are the database's own.
 
 -- Whoever comes second waits here, and then finds that all is there.
@@ -6,7 +6,7 @@ SELECT pg_advisory_xact_lock(1717923427, hashtext('{schema}'));
 CREATE SCHEMA IF NOT EXISTS {schema};
 
 CREATE TABLE {schema}.version (version integer NOT NULL);
-INSERT INTO {schema}.version VALUES (1);
+INSERT INTO {schema}.version VALUES (2);
 
 -- Tokens, and the tickets of those who wait. It starts at the clock, so that tokens outlive even this schema.
 CREATE SEQUENCE {schema}.token;
@@ -27,7 +27,8 @@ CREATE TABLE {schema}.lease (
     given_up   bigint[] NOT NULL DEFAULT ARRAY[]::bigint[]
 ) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 500);
 
--- One row per ask: with a token it is held, without one it waits.
+-- One row per ask: with a token it is held, without one it waits. The lowest ticket goes first: that of the arrival,
+-- less 2^54 for each step of priority.
 CREATE TABLE {schema}.claim (
     key     bigint NOT NULL,
     name    text NOT NULL,

@@ -5,7 +5,7 @@ SELECT version, pg_backend_pid() FROM {schema}.version
 SELECT {schema}.claim($1, $2, $3, $4, $5)
 
 -- name: enter
-SELECT {schema}.enter($1, $2, $3, $4, $5, $6, $7, $8)
+SELECT {schema}.enter($1, $2, $3, $4, $5, $6, $7, $8, $9)
 
 -- name: release
 SELECT {schema}.release($1, $2, $3, $4)

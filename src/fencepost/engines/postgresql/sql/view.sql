@@ -7,7 +7,7 @@ BEGIN
             _claim.mode, _claim.weight, _claim.most, _claim.note, _claim.token));
 END $$;
 
--- Who holds and who waits, each with how long it has stood and what is left of its lease, and the evictions.
+-- Who holds and who waits, each with how long it has stood, what is left of its lease and its priority; the evictions.
 CREATE FUNCTION {schema}.look(_name text) RETURNS json LANGUAGE plpgsql AS $$
 BEGIN
     RETURN (
@@ -15,7 +15,8 @@ BEGIN
             'standing', (
                 SELECT coalesce(json_agg(json_build_array(
                     {schema}.record(claim), extract(epoch FROM clock_timestamp() - since),
-                    extract(epoch FROM expires_at - clock_timestamp())) ORDER BY ticket), '[]')
+                    extract(epoch FROM expires_at - clock_timestamp()),
+                    CASE WHEN token IS NULL THEN -(ticket >> 54) ELSE 0 END) ORDER BY token, ticket), '[]')
                 FROM {schema}.claim JOIN {schema}.lease ON id = holder
                 WHERE key = hashtextextended(_name, 0) AND name = _name AND expires_at > clock_timestamp()),
             'evictions', (
@@ -32,7 +33,7 @@ DECLARE
 BEGIN
     PERFORM {schema}.latch(ARRAY[_name]);
     PERFORM {schema}.bury(_name);
-    SELECT coalesce(json_agg({schema}.record(claim) ORDER BY ticket), '[]') INTO _taken
+    SELECT coalesce(json_agg({schema}.record(claim) ORDER BY token), '[]') INTO _taken
     FROM {schema}.claim WHERE key = _key AND name = _name AND token IS NOT NULL;
     INSERT INTO {schema}.eviction (name, token, holder, evicted, by, at)
     SELECT name, token, holder, label, _by, clock_timestamp() FROM {schema}.claim JOIN {schema}.lease ON id = holder

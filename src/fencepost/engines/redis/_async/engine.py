@@ -52,6 +52,7 @@ class AsyncRedisEngine:
         survives="restart",
         order="arrival",
         death="lease",
+        priority=True,
         cells=True,
         meters=True,
         ttl_floor=0.05,
@@ -117,7 +118,7 @@ class AsyncRedisEngine:
     # Claims
 
     async def claim(self, request: Request, *, wait: bool) -> Granted | Queued | Busy | Gone:
-        holder, serial, asks = request
+        holder, serial, asks, _ = request
         lease = self._leases.get(holder.id)
         if lease is None:
             return Gone(FORGOTTEN)

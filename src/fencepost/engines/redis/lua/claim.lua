@@ -31,11 +31,12 @@ if value and state[2] and ARGV[5] == '1' and string.sub(value, 1, 3) == 'fp:' an
   local last = redis.call('ZRANGE', KEYS[2], -1, -1, 'WITHSCORES')
   local time = redis.call('TIME')
   local arrival = time[1] * 1000000 + time[2]
-  -- Behind whoever came last, also when the clock was set back since.
-  if last[1] and arrival <= last[2] + 0 then
+  -- Behind whoever came last, also when the clock was set back since; but not behind one of a lower priority.
+  local early = last[1] and last[2] - arrival or -1
+  if early >= 0 then
     arrival = last[2] + 1
   end
-  if redis.call('ZADD', KEYS[2], 'NX', arrival, me) == 1 then
+  if early < 2 ^ 44 and redis.call('ZADD', KEYS[2], 'NX', arrival, me) == 1 then
     if not last[1] then
       redis.call('PEXPIRE', KEYS[2], ARGV[3])
       return -1 - math.max(0, redis.call('PTTL', KEYS[1]))
@@ -44,4 +45,4 @@ if value and state[2] and ARGV[5] == '1' and string.sub(value, 1, 3) == 'fp:' an
     return -1 - math.max(0, redis.call('PTTL', S .. 'lease\0' .. string.match(last[1], '^[^:]*')))
   end
 end
-local lock, wait, open = KEYS[1], ARGV[5] == '1', ARGV[6] == '1'
+local lock, wait, open, lead = KEYS[1], ARGV[5] == '1', ARGV[6] == '1', 0

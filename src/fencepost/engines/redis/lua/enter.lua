@@ -1,5 +1,5 @@
 -- The full answer to a request, whatever has happened to it: its tokens; or its place, with those ahead and when to
--- look again; or, not waiting, the same without the place. Expects me (the member), lock, wait, open.
+-- look again; or, not waiting, the same without the place. Expects me (the member), lock, wait, open, lead.
 local mine = parse(me)
 if open then
   redis.call('SET', S .. 'lease\0' .. mine.id, '1', 'PX', mine.ttl)
@@ -23,10 +23,11 @@ if count > 0 then
   end
 end
 
-if not redis.call('ZSCORE', queue_of(lock), me) then
-  local arrival = mint()
+local fresh = not redis.call('ZSCORE', queue_of(lock), me)
+if fresh then
+  local turn = mint() - lead
   for _, ask in ipairs(asks) do
-    redis.call('ZADD', queue_of(ask[1]), arrival, me)
+    redis.call('ZADD', queue_of(ask[1]), turn, me)
   end
 end
 for _, ask in ipairs(asks) do
@@ -39,6 +40,13 @@ for _, ask in ipairs(asks) do
   promote(ask[1])
 end
 if granted[me] then
+  -- Whoever is first in line has another holder to watch now. It was overtaken: else it would not stand there.
+  for _, ask in ipairs(fresh and asks or {}) do
+    local first = ask[2] == 'x' and head(queue_of(ask[1])) or refused[ask[1]]
+    if first then
+      tell(parse(first), '')
+    end
+  end
   send_news()
   return { 1, unpack(granted[me]) }
 end
@@ -62,9 +70,14 @@ end
 for _, ask in ipairs(asks) do
   local name = ask[1]
   local rank = redis.call('ZRANK', queue_of(name), me)
+  local near = redis.call('ZRANGE', queue_of(name), math.max(0, rank - 1), rank + 1)
+  local behind = near[rank > 0 and 3 or 2]
+  if behind and fresh and wait then
+    -- It has us to watch from now on.
+    tell(parse(behind), '')
+  end
   if rank > 0 then
-    local before = redis.call('ZRANGE', queue_of(name), rank - 1, rank - 1)[1]
-    watch('w', math.max(0, lease_of(before)), name, before)
+    watch('w', math.max(0, lease_of(near[1])), name, near[1])
   else
     local value = redis.call('GET', name)
     if value and string.sub(value, 1, 5) == 'fp:*:' then

@@ -54,6 +54,7 @@ class AsyncSqliteEngine:
         survives="restart",
         order="arrival",
         death="at once",
+        priority=True,
         cells=True,
         meters=True,
         ttl_floor=0.05,

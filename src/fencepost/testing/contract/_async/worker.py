@@ -27,8 +27,14 @@ class AsyncWorkerProgram:
                 answer = {"error": type(error).__name__, "message": str(error)}
             print(json.dumps(answer), flush=True)
 
-    async def acquire(self, name: str, timeout: float | None, *, shared: bool = False) -> dict[str, Any]:
-        lock = self._session.rwlock(name).read() if shared else self._session.lock(name)
+    async def acquire(
+        self, name: str, timeout: float | None, *, shared: bool = False, priority: int = 0
+    ) -> dict[str, Any]:
+        lock = (
+            self._session.rwlock(name, priority=priority).read()
+            if shared
+            else self._session.lock(name, priority=priority)
+        )
         grant = self._grants[name] = await lock.acquire(timeout=timeout)
         return {"token": grant.token}
 

@@ -165,7 +165,7 @@ class AsyncAdvisoryEngine:
     # Claims
 
     async def claim(self, request: Request, *, wait: bool) -> Granted | Queued | Busy | Gone:
-        holder, serial, asks = request
+        holder, serial, asks, _ = request
         lease = self._leases.get(holder.id)
         if lease is None or lease.is_over():
             return Gone(NO_LEASE)

@@ -40,4 +40,4 @@ if value and state[2] and ARGV[5] == '1' and string.sub(value, 1, 3) == 'fp:' an
     return { 0, math.max(0, left), 0, KEYS[1], 'w', before }
   end
 end
-local lock, wait, open = KEYS[1], ARGV[5] == '1', ARGV[6] == '1'
+local lock, wait, open, lead = KEYS[1], ARGV[5] == '1', ARGV[6] == '1', 0
