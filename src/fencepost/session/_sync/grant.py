@@ -151,10 +151,20 @@ class Grant:
                 ) from error
             raise
         if not kept:
-            raise Lost(f"lock '{claim.name}' (token {self.token}) lost: the engine no longer had it at its release")
+            raise self._lost_unheard()
+        self._after_release()
+
+    def _lost_unheard(self) -> Lost:
+        """It was taken away, and we heard of that only as we gave it back."""
+        return Lost(f"lock '{self.name}' (token {self.token}) lost: the engine no longer had it at its release")
+
+    def _after_release(self) -> None:
+        keeper = self._keeper
         if event.Released in keeper.announce.wanted:
             held = keeper.now() - self.granted_at
-            keeper.announce(event.Released(holder=claim.holder.label, name=claim.name, token=self.token, held=held))
+            keeper.announce(event.Released(holder=self.holder.label, name=self.name, token=self.token, held=held))
+        if self._asked is not None and self._asked.is_set():
+            keeper.courtesy.clear(self, self.token)
 
     def share(self) -> None:
         """Let readers in beside us, without a gap and with the same token: from a write lock to a read lock.
