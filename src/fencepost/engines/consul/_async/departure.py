@@ -11,10 +11,10 @@ from fencepost.engines.consul._async.store import AsyncStore
 from fencepost.engines.consul.key import lock_of, place_of
 from fencepost.engines.consul.lease import Lease
 from fencepost.engines.consul.scene import hand_over, heir_of
-from fencepost.engines.consul.transaction import Conflict, Operation, Pair, at_index, delete, tree
+from fencepost.engines.consul.transaction import MOST_OPERATIONS, Conflict, Operation, Pair, at_index, delete, tree
 
-# As many claims as fit into one transaction of the 64 operations that all versions take, with all that goes along.
-MOST_TOGETHER = 15
+# As many claims as fit into one transaction, with all that goes along.
+MOST_TOGETHER = MOST_OPERATIONS // 4 - 2
 
 
 class AsyncTransact(Protocol):
