@@ -63,11 +63,11 @@ class Crowd:
 
     def _calm_down(self) -> None:
         """Who has just come may look around once more: wait until nothing happens here."""
-        until = time.monotonic() + PATIENCE / 6
-        while time.monotonic() < until:
+        longest = time.monotonic() + PATIENCE / 3
+        while time.monotonic() < longest:
             before = time.process_time()
             time.sleep(CALM)
-            if time.process_time() - before < CALM / 20:
+            if time.process_time() - before < CALM / 10:
                 return
 
     def elsewhere(self, count: int) -> list[int]:
