@@ -77,6 +77,8 @@ class AsyncCourtesyChapter:
             await until(cleared)
             # One for whoever has it now is another matter.
             await first.ask_to_yield("a", reason="again")
+            await second.courtesy.clear(grant, grant.token - 1)
+            assert await _wish(first, "a") is not None
             assert await grant.asked_to_yield.wait(20)
             await grant.release()
 

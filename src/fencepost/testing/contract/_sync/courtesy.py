@@ -77,6 +77,8 @@ class CourtesyChapter:
             until(cleared)
             # One for whoever has it now is another matter.
             first.ask_to_yield("a", reason="again")
+            second.courtesy.clear(grant, grant.token - 1)
+            assert _wish(first, "a") is not None
             assert grant.asked_to_yield.wait(20)
             grant.release()
 
