@@ -29,6 +29,8 @@ def _serve(pipe: Connection) -> None:
             case ("wake",):
                 assert contestant is not None
                 pipe.send(contestant.wake(lambda: pipe.send("ready")))
+            case ("do", method, *arguments):
+                pipe.send(getattr(contestant, method)(*arguments))
             case ("close",):
                 assert contestant is not None
                 contestant.close()
@@ -65,7 +67,13 @@ class Troop:
         self.tell(*order)
         return self.hear()
 
-    def with_open(self, kind: type[Contestant], place: Any, act: Callable[[], Any]) -> Any:
+    def share(self, method: str, count: int) -> list[Any]:
+        """Have `method` called with a part of `count` in each process, the larger parts first."""
+        for number, pipe in enumerate(self._pipes):
+            pipe.send(("do", method, (count + len(self._pipes) - 1 - number) // len(self._pipes)))
+        return self.hear()
+
+    def with_open(self, kind: Callable[[Any], Any], place: Any, act: Callable[[], Any]) -> Any:
         self.ask("open", kind, place)
         try:
             return act()

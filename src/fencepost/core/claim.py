@@ -100,6 +100,9 @@ def admitted(holding: dict[str, list[Ask]], waiting: Iterable[Request], freed: C
             yield request
         else:
             taken |= names
+            if taken.issuperset(freed):
+                # However long the queue is: behind this one nobody's turn can have come.
+                return
 
 
 def ahead(queue: Sequence[Claim], holder: Holder, serial: int) -> tuple[Claim, ...]:

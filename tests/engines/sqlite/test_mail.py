@@ -328,3 +328,25 @@ async def test_a_busy_gate_does_not_block_the_event_loop(user, path):
     one.engine._store.leave()
     assert await asyncio.wait_for(task, 5.0) == []
     await engine.close()
+
+
+def test_letters_that_come_one_by_one_stir_nobody_they_are_not_for(user):
+    one, two = user(), user()
+    one.hold("idle")
+    idle = two.queue("idle")
+    looks = []
+    look_again = two.engine._claims.look_again
+    two.engine._claims.look_again = lambda request: looks.append(request.serial) or look_again(request)
+    reader = threading.Thread(target=two.engine.wait, args=(idle, 30.0))
+    reader.start()
+    while two.engine._room._role:
+        pass
+    # More than fit into the box, which never has more than one in it.
+    for number in range(3 * two.engine._queue.mailbox.room):
+        held = one.hold(f"busy {number}")
+        queued = two.queue(f"busy {number}")
+        one.engine.release(held)
+        assert isinstance(two.engine.wait(queued, 10.0), Granted)
+    assert idle.request.serial not in looks
+    two.engine.lease_close(two.holder)
+    reader.join(5.0)

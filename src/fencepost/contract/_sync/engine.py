@@ -52,6 +52,11 @@ class Engine(Protocol):
     def release(self, claim: Claim) -> bool:
         """Give back exactly this claim. False if it was not held any more."""
 
+    def release_all(self, claims: Sequence[Claim]) -> tuple[bool, ...]:
+        """Give back several claims of one request in one atomic step; for each whether it was held until now.
+        Never called where the trait `together` is false.
+        """
+
     def share(self, claim: Claim) -> bool:
         """Turn a claim of the whole name into a shared one, with its token and without a gap, and grant the readers
         that stand next. False if it was not held any more. Never called where the trait `downgrade` is false.

@@ -51,7 +51,7 @@ def _asked(asks: tuple[Ask, ...]) -> str:
     return json.dumps(asks)
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=10_000)
 def read(value: str) -> Record | None:
     """None if the value is not of our making."""
     found = _decode(value)

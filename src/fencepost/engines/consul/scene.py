@@ -174,7 +174,8 @@ def next_step(views: Mapping[str, View], now: float) -> list[Operation] | None:
 
 def _is_whole(member: Member, views: Mapping[str, View]) -> bool:
     """Whether the request still has a place at every name it asks for: an eviction may have left it but some."""
-    return all(views[ask.name].find(member.record.key) for ask in member.record.request.asks)
+    asks = member.record.request.asks
+    return len(asks) == 1 or all(views[ask.name].find(member.record.key) for ask in asks)
 
 
 def grant(views: Mapping[str, View], record: Record, now: float) -> list[Operation]:

@@ -13,7 +13,19 @@ from fencepost.engines.etcd.record import Contender, serial_text
 class Entry:
     """A request that was sent: a place in a queue, or with tokens what it holds."""
 
-    __slots__ = ("created", "doubts", "held", "keys", "over", "places", "request", "serial", "slot", "waiter")
+    __slots__ = (
+        "created",
+        "doubts",
+        "held",
+        "is_plain",
+        "keys",
+        "over",
+        "places",
+        "request",
+        "serial",
+        "slot",
+        "waiter",
+    )
 
     def __init__(self, request: Request, places: list[Place], lease: int, slot: int) -> None:
         self.request = request
@@ -29,11 +41,8 @@ class Entry:
         self.doubts = 0
         self.over: str | None = None
         self.waiter = Waiter()
-
-    @property
-    def is_plain(self) -> bool:
-        """Whether it asks for one lock, which nobody else may hold."""
-        return len(self.keys) == 1 and self.request.asks[0].mode is Mode.EXCLUSIVE
+        # Whether it asks for one lock, which nobody else may hold.
+        self.is_plain = len(places) == 1 and request.asks[0].mode is Mode.EXCLUSIVE
 
     @property
     def who(self) -> tuple[str, int]:

@@ -4,6 +4,7 @@ Serials have one width, so that the value of one request differs from that of th
 """
 
 import json
+from functools import lru_cache
 from typing import NamedTuple
 
 from fencepost.core.claim import Ask, Claim, Mode, Request
@@ -47,6 +48,8 @@ def value_of(request: Request, ask: Ask, serial: bytes) -> bytes:
     return b'{"serial":"%b",%b' % (serial, rest[1:])
 
 
+# Whoever comes to a long queue reads it as a whole, and nearly all of it was read before.
+@lru_cache(maxsize=10_000)
 def contender_of(pair: KeyValue, name: str) -> Contender:
     """Who stands there. Strangers are exclusive: that is all their clients know."""
     if pair.value.startswith(b"{"):

@@ -1,6 +1,6 @@
 """The transactions of the engine: each is one step that nobody comes between."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from fencepost.core.claim import Ask, Claim
 from fencepost.drivers.etcd import request as ask
@@ -63,6 +63,14 @@ class Step:
     def release(self, lease: Lease, entry: Entry, name: str, token: int) -> bytes:
         own, mark = entry.key_of(name), self._mark(lease, entry)
         return ask.transaction([ask.created_at(own, token)], [ask.delete(own), *mark], mark)
+
+    def release_all(self, lease: Lease, entry: Entry, tokens: Mapping[str, int]) -> bytes:
+        """Each that is still there as it was granted, whatever has become of the others."""
+        parts = []
+        for name, token in tokens.items():
+            own = entry.key_of(name)
+            parts.append(ask.nested(ask.transaction([ask.created_at(own, token)], [ask.delete(own)])))
+        return ask.transaction([], [*parts, *self._mark(lease, entry)])
 
     def _mark(self, lease: Lease, entry: Entry) -> list[bytes]:
         """A claim that was never answered may still arrive: the mark keeps it out for as long as its lease lives."""

@@ -4,6 +4,7 @@ Nothing here waits or reads a clock. Callers hold `lock`, pass the time in, and 
 """
 
 import itertools
+import math
 import os
 import time
 from collections import deque
@@ -12,7 +13,7 @@ from dataclasses import dataclass, field
 
 from fencepost._runtime.state import StateLock
 from fencepost.contract.answer import Busy, Eviction, Gone, Granted, Queued, Renewal, Snapshot, Standing
-from fencepost.core.claim import Ask, Claim, Mode, Request, admitted, ahead
+from fencepost.core.claim import Ask, Claim, Mode, Request, admits, admitted
 from fencepost.core.holder import Holder
 from fencepost.core.priority import turn_of
 from fencepost.core.token import next_token
@@ -60,20 +61,24 @@ class Book:
         self.cells = Cells()
         self.meters = Meters()
         self._leases: dict[str, Lease] = {}
-        # For each name, in order of arrival, everyone who holds it or waits for it.
+        # For each name, in the order of their turns, everyone who holds it or waits for it.
         self._queues: dict[str, dict[tuple[str, int], Entry]] = {}
         self._evictions: deque[Evicted] = deque(maxlen=AUDIT_LENGTH)
         self._last_token = 0
+        # Before that no lease ends: whoever opens or renews one that ends earlier says so here.
+        self._quiet_until = math.inf
         self._tickets = itertools.count()
 
     def open(self, holder: Holder, expires_at: float) -> None:
         self._leases[holder.id] = Lease(holder, expires_at)
+        self._quiet_until = min(self._quiet_until, expires_at)
 
     def renew(self, holder: Holder, claims: Collection[Claim], now: float, expires_at: float) -> Renewal:
         lease = self._alive(holder, now)
         if lease is None:
             return Renewal(alive=False)
         lease.expires_at = expires_at
+        self._quiet_until = min(self._quiet_until, expires_at)
         gone = []
         for claim in claims:
             entry = lease.entries.get(claim.serial)
@@ -97,14 +102,12 @@ class Book:
             entry = None
         if entry is None:
             asks = {ask.name: ask for ask in request.asks}
-            for name in asks:
-                self._bury(name, now)
+            self._bury(now)
             turn = turn_of(next(self._tickets), request.priority)
             entry = Entry(request, asks, turn, now, wait or _nobody)
             lease.entries[request.serial] = entry
             for name in asks:
-                self._queues.setdefault(name, {})[request.holder.id, request.serial] = entry
-                self._tell_behind(name, turn)
+                self._line_up(name, entry)
             self._promote(asks, now)
         elif wait is not None:
             entry.wake = wait
@@ -116,8 +119,7 @@ class Book:
 
     def check(self, request: Request, wake: Wake, now: float) -> Granted | Queued | Gone:
         """How a queued request stands, now that something may have changed. One that was evicted starts again."""
-        for name in request.names:
-            self._bury(name, now)
+        self._bury(now)
         lease = self._leases.get(request.holder.id)
         if lease is not None and request.serial not in lease.entries and not self._was_evicted(request):
             return Gone("the request was withdrawn")
@@ -155,7 +157,7 @@ class Book:
         return True
 
     def look(self, name: str, now: float) -> Snapshot:
-        self._bury(name, now)
+        self._bury(now)
         waiters = [entry for entry in self._queue(name) if not entry.tokens]
         return Snapshot(
             name,
@@ -169,12 +171,11 @@ class Book:
         )
 
     def names(self, prefix: str, now: float) -> list[str]:
-        for name in list(self._queues):
-            self._bury(name, now)
+        self._bury(now)
         return sorted(name for name in self._queues if name.startswith(prefix))
 
     def evict(self, name: str, by: str, now: float) -> tuple[Claim, ...]:
-        self._bury(name, now)
+        self._bury(now)
         taken = []
         for entry in self._holders(name):
             claim = entry.claim(name)
@@ -191,14 +192,24 @@ class Book:
             return None
         return lease
 
-    def _bury(self, name: str, now: float) -> None:
-        """Remove whoever stands in the queue of `name` on an ended lease."""
-        for entry in self._queue(name):
-            self._alive(entry.request.holder, now)
+    def _bury(self, now: float) -> None:
+        """Remove whoever stands in any queue on an ended lease."""
+        if now >= self._quiet_until:
+            for lease in list(self._leases.values()):
+                self._alive(lease.holder, now)
+            self._quiet_until = min((lease.expires_at for lease in self._leases.values()), default=math.inf)
 
     def _queue(self, name: str) -> list[Entry]:
         """All who wait, in the order of their turns, and those who hold among them."""
-        return sorted(self._queues.get(name, {}).values(), key=lambda entry: entry.turn)
+        return list(self._queues.get(name, {}).values())
+
+    def _line_up(self, name: str, entry: Entry) -> None:
+        queue = self._queues.setdefault(name, {})
+        overtakes = bool(queue) and next(reversed(queue.values())).turn > entry.turn
+        queue[entry.request.holder.id, entry.request.serial] = entry
+        if overtakes:
+            self._queues[name] = dict(sorted(queue.items(), key=lambda item: item[1].turn))
+            self._tell_behind(name, entry.turn)
 
     def _holders(self, name: str) -> list[Entry]:
         """In the order of their grants."""
@@ -237,6 +248,27 @@ class Book:
 
     def _promote(self, freed: Collection[str], now: float) -> None:
         """Grant, in the order of their turns, whatever the change to the names in `freed` makes possible."""
+        tangled = [name for name in freed if not self._promote_one(name, now)]
+        if tangled:
+            self._promote_tangled(tangled, now)
+
+    def _promote_one(self, name: str, now: float) -> bool:
+        """For one name, up to the first who must wait. False if somebody on the way there wants others as well."""
+        queue = self._queue(name)
+        holding = [entry.asks[name] for entry in queue if entry.tokens]
+        for entry in queue:
+            if entry.tokens:
+                continue
+            if len(entry.request.asks) > 1:
+                return False
+            if not admits(holding, entry.asks[name]):
+                break
+            self._grant(entry, now)
+            holding.append(entry.asks[name])
+        return True
+
+    def _promote_tangled(self, freed: Collection[str], now: float) -> None:
+        """For names that some want together with others."""
         candidates = [entry for name in freed for entry in self._queue(name) if not entry.tokens]
         if not candidates:
             return
@@ -248,9 +280,7 @@ class Book:
         moved: set[str] = set()
         for request in admitted(holding, [entry.request for entry in in_order.values()], freed):
             entry = in_order[id(request)]
-            entry.tokens = {name: self._mint() for name in entry.asks}
-            entry.since = now
-            entry.wake()
+            self._grant(entry, now)
             moved.update(entry.asks)
         # Whoever was granted several names waits no longer in the way of those behind it on the others.
         if further := moved.difference(freed):
@@ -259,6 +289,11 @@ class Book:
     def _standing(self, entry: Entry, name: str, now: float, priority: int = 0) -> Standing:
         left = self._leases[entry.request.holder.id].expires_at - now
         return Standing(entry.claim(name), now - entry.since, left, priority)
+
+    def _grant(self, entry: Entry, now: float) -> None:
+        entry.tokens = {name: self._mint() for name in entry.asks}
+        entry.since = now
+        entry.wake()
 
     def _mint(self) -> int:
         self._last_token = next_token(self._last_token, time.time_ns() // 1000)
@@ -270,12 +305,16 @@ class Book:
         return Queued(entry.request, self._ahead(entry))
 
     def _ahead(self, entry: Entry) -> tuple[Claim, ...]:
-        holder, serial, asks, _ = entry.request
-        return tuple(
-            claim
-            for ask in asks
-            for claim in ahead([each.claim(ask.name) for each in self._queue(ask.name)], holder, serial)
-        )
+        """As `ahead` has it of each name; sought from the end, where whoever has just come stands."""
+        found: list[Claim] = []
+        for name in entry.asks:
+            line = reversed(self._queues[name].values())
+            for each in line:
+                if each is entry:
+                    break
+            before = next((each for each in line if not each.tokens), None)
+            found += [each.claim(name) for each in (self._holders(name) if before is None else [before])]
+        return tuple(found)
 
     def _was_evicted(self, request: Request) -> bool:
         key = (request.holder.id, request.serial)

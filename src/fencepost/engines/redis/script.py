@@ -32,6 +32,7 @@ class Script:
 CLAIM = Script("claim", "queue", "enter")
 ASK = Script("ask", "queue", "enter")
 RELEASE = Script("release", "queue", "hand_over")
+RELEASE_ALL = Script("give_back", "queue", "give_back_all")
 LEAVE = Script("leave", "queue", "leave_all")
 OPEN = Script("open")
 RENEW = Script("renew")

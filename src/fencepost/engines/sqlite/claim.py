@@ -5,6 +5,7 @@ line, and to hand over to the first in line. Whatever is not so simple goes to `
 """
 
 import os
+from collections.abc import Sequence
 
 from fencepost.contract.answer import Busy, Gone, Granted, Queued
 from fencepost.core.claim import Ask, Claim, Mode, Request
@@ -97,6 +98,12 @@ class Claims:
         if self._store.execute(RELEASE, (name, token, holder.id, self._now())).rowcount == 1:
             return True
         return self._queue.atomically(self._let_go, holder.id, serial, name, token)
+
+    def release_all(self, claims: Sequence[Claim]) -> tuple[bool, ...]:
+        return self._queue.atomically(self._let_go_each, claims)
+
+    def _let_go_each(self, claims: Sequence[Claim]) -> tuple[bool, ...]:
+        return tuple(self._let_go(holder.id, serial, ask.name, token) for holder, serial, ask, token in claims)
 
     def _hand_over(self, holder: str, name: str, token: int) -> bool:
         """Whether the name went to the first in line."""

@@ -6,7 +6,9 @@ is stands before that, after the id of the request. Theirs are exclusive to us, 
 """
 
 import re
-from functools import cached_property
+from collections.abc import Iterable
+from functools import cached_property, lru_cache
+from operator import attrgetter
 from typing import NamedTuple
 
 from fencepost.core.claim import Ask, Mode, Request
@@ -65,12 +67,29 @@ class Recipe(NamedTuple):
 
     def contender(self, node: str, name: str) -> Contender | None:
         """What a child means; None if it is no contender."""
-        number = node[-_DIGITS:]
-        if not node.endswith(tuple(mark + number for mark in _MARKS[self.kind])) or not number.isdecimal():
-            return None
-        return Contender(node, name, int(number))
+        return _contender(self.kind, node, name)
 
-    def line(self, children: list[bytes], name: str) -> list[Contender]:
+    def line(self, children: Iterable[bytes], name: str) -> list[Contender]:
         """All contenders, in order of arrival."""
-        found = [self.contender(child.decode(), name) for child in children]
-        return sorted((each for each in found if each is not None), key=lambda each: each.sequence)
+        found = [_contender(self.kind, child.decode(), name) for child in children]
+        return sorted((each for each in found if each is not None), key=_sequence)
+
+    def line_before(self, node: bytes, children: list[bytes], name: str) -> list[Contender] | None:
+        """Those who stand before the child `node`, in order of arrival; None if it is not there.
+
+        In a long line nobody need know who stands behind.
+        """
+        number = node[-_DIGITS:]
+        return self.line((each for each in children if each[-_DIGITS:] < number), name) if node in children else None
+
+
+_sequence = attrgetter("sequence")
+
+
+# Each who waits in a line reads it again and again.
+@lru_cache(maxsize=10_000)
+def _contender(kind: str, node: str, name: str) -> Contender | None:
+    number = node[-_DIGITS:]
+    if not node.endswith(tuple(mark + number for mark in _MARKS[kind])) or not number.isdecimal():
+        return None
+    return Contender(node, name, int(number))

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 
 from fencepost._runtime import aio as runtime
 from fencepost.errors import FencepostError
-from fencepost.session._async.grant import AsyncGrant
+from fencepost.session._async.grant import AsyncGrant, of_one_request, release_together
 
 
 class AsyncGrants(Mapping[str, AsyncGrant]):
@@ -56,10 +56,15 @@ class AsyncGrants(Mapping[str, AsyncGrant]):
             grant.require(seconds)
 
     async def release(self) -> None:
-        """Give back all that were not yet, the last acquired first. What went wrong with any is raised at the end."""
-        failure: FencepostError | None = None
+        """Give back all that were not yet: in one step where they were granted so, else the last acquired first.
+
+        What went wrong with any is raised at the end.
+        """
         grants = list(reversed(self._grants.values()))
-        for grant in [grant for grant in grants if not grant.released] or grants:
+        grants = [grant for grant in grants if not grant.released] or grants
+        together = of_one_request(grants)
+        failure = await release_together(together) if together else None
+        for grant in [grant for grant in grants if grant not in together]:
             try:
                 await grant.release()
             except FencepostError as error:

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 
 from fencepost._runtime import threads as runtime
 from fencepost.errors import FencepostError
-from fencepost.session._sync.grant import Grant
+from fencepost.session._sync.grant import Grant, of_one_request, release_together
 
 
 class Grants(Mapping[str, Grant]):
@@ -56,10 +56,15 @@ class Grants(Mapping[str, Grant]):
             grant.require(seconds)
 
     def release(self) -> None:
-        """Give back all that were not yet, the last acquired first. What went wrong with any is raised at the end."""
-        failure: FencepostError | None = None
+        """Give back all that were not yet: in one step where they were granted so, else the last acquired first.
+
+        What went wrong with any is raised at the end.
+        """
         grants = list(reversed(self._grants.values()))
-        for grant in [grant for grant in grants if not grant.released] or grants:
+        grants = [grant for grant in grants if not grant.released] or grants
+        together = of_one_request(grants)
+        failure = release_together(together) if together else None
+        for grant in [grant for grant in grants if grant not in together]:
             try:
                 grant.release()
             except FencepostError as error:

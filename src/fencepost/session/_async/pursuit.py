@@ -56,6 +56,8 @@ async def obtain(
                     taken.extend(grants)
                     waited = granted_at - started_at
                     presence.tally.grant(waited if queued else None)
+                    if presence.courtesy.wishes:
+                        presence.courtesy.fulfil(grants)
                     if event.Granted in presence.announce.wanted:
                         _announce(presence, grants, waited)
                     return None

@@ -47,6 +47,11 @@ class AsyncRecord:
         self._presence.check_open()
         return _seen(await self._engine.cell_watch(self._key, version, timeout))
 
+    async def empty(self, version: int) -> bool:
+        """Leave nothing of it, unless it has changed since that version; whether it had not. Tried once."""
+        self._presence.check_open()
+        return await self._engine.cell_write(self._key, None, version) is not None
+
     async def change(self, decide: Decide) -> Document:
         """The document after the change, or as it is if there was nothing to change."""
         now, dice, span = self._presence.clock.now, self._presence.dice, self._presence.terms.span

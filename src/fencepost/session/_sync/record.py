@@ -47,6 +47,11 @@ class Record:
         self._presence.check_open()
         return _seen(self._engine.cell_watch(self._key, version, timeout))
 
+    def empty(self, version: int) -> bool:
+        """Leave nothing of it, unless it has changed since that version; whether it had not. Tried once."""
+        self._presence.check_open()
+        return self._engine.cell_write(self._key, None, version) is not None
+
     def change(self, decide: Decide) -> Document:
         """The document after the change, or as it is if there was nothing to change."""
         now, dice, span = self._presence.clock.now, self._presence.dice, self._presence.terms.span

@@ -27,6 +27,7 @@ METHODS = (
     "wait",
     "withdraw",
     "release",
+    "release_all",
     "share",
     "look",
     "names",
@@ -126,6 +127,10 @@ class AsyncFaultyEngine(AsyncEngine):
     async def release(self, claim: Claim) -> bool:
         async with AsyncPassage(self, "release"):
             return await self.engine.release(claim)
+
+    async def release_all(self, claims: Sequence[Claim]) -> tuple[bool, ...]:
+        async with AsyncPassage(self, "release_all"):
+            return await self.engine.release_all(claims)
 
     async def share(self, claim: Claim) -> bool:
         async with AsyncPassage(self, "share"):

@@ -27,6 +27,7 @@ METHODS = (
     "wait",
     "withdraw",
     "release",
+    "release_all",
     "share",
     "look",
     "names",
@@ -126,6 +127,10 @@ class FaultyEngine(Engine):
     def release(self, claim: Claim) -> bool:
         with Passage(self, "release"):
             return self.engine.release(claim)
+
+    def release_all(self, claims: Sequence[Claim]) -> tuple[bool, ...]:
+        with Passage(self, "release_all"):
+            return self.engine.release_all(claims)
 
     def share(self, claim: Claim) -> bool:
         with Passage(self, "share"):

@@ -23,6 +23,7 @@ LAWS = (
     "time",
     "unknown",
     "waiting",
+    "crowd",
     "liveness",
     "fork",
     "neighbour",

@@ -23,6 +23,7 @@ from fencepost.core.traits import Traits
 from fencepost.core.url import Url
 from fencepost.engines.consul import shortcut
 from fencepost.engines.consul._async.cells import AsyncCells
+from fencepost.engines.consul._async.departure import AsyncDeparture
 from fencepost.engines.consul._async.line import AsyncLine
 from fencepost.engines.consul._async.register import AsyncRegister
 from fencepost.engines.consul._async.store import AsyncStore
@@ -31,7 +32,7 @@ from fencepost.engines.consul.audit import why_gone
 from fencepost.engines.consul.key import lock_of, place_of
 from fencepost.engines.consul.lease import Entry, Lease
 from fencepost.engines.consul.record import read
-from fencepost.engines.consul.scene import View, hand_over, heir_of, is_open_to, queue_up, seize, tokens_of
+from fencepost.engines.consul.scene import View, is_open_to, queue_up, seize, tokens_of
 from fencepost.engines.consul.transaction import (
     Conflict,
     Operation,
@@ -75,6 +76,7 @@ class AsyncConsulEngine:
         self._store = AsyncStore(self._address, patience)
         self._line = AsyncLine(self._store, self._prefix, clock)
         self._register = AsyncRegister(self._store, self._line, self._prefix)
+        self._departure = AsyncDeparture(self._store, self._line, self._prefix, self._transact)
         self._leases: dict[str, Lease] = {}
         self._cells = AsyncCells(self._store, self._prefix)
 
@@ -297,37 +299,10 @@ class AsyncConsulEngine:
         raise Unavailable(f"consul changed too often under {MOST_ATTEMPTS} attempts to withdraw")
 
     async def release(self, claim: Claim) -> bool:
-        holder, serial, ask, token = claim
-        lease = self._leases.get(holder.id)
-        entry = None if lease is None else lease.entries.get(serial)
-        queued = entry is None or entry.queued
-        if not queued and lease is not None and not lease.doubt and ask.mode is Mode.EXCLUSIVE and token:
-            lease.drop(serial, ask.name)
-            # Whoever has come since, and waits, watches the key that goes.
-            response = await self._store.send(shortcut.release(lock_of(self._prefix, ask.name), token))
-            return response.status == 200 or not isinstance(self._store.outcome([], response), Conflict)
-        if lease is not None:
-            lease.drop(serial, ask.name)
-        name, key = ask.name, lock_of(self._prefix, ask.name)
-        place = place_of(key, holder.id, serial)
-        held = place if ask.mode is not Mode.EXCLUSIVE else key
-        operations = [at_index(held, token or 0), delete(held)]
-        if held is key and queued:
-            operations.append(delete(place))
-        follow: list[Operation] = []
-        if held is key and self._line.is_busy([name]):
-            view = (await self._line.views({name: key}))[name]
-            heir = heir_of(view)
-            if heir is not None:
-                follow = hand_over(view, heir, self._store.now())
-        found = await self._transact(lease, [*operations, *follow, tree(key)])
-        if isinstance(found, Conflict) and follow and 0 not in found.reasons:
-            # The heir has gone meanwhile: let the next one be found afterwards.
-            found = await self._transact(lease, [*operations, tree(key)])
-        if isinstance(found, Conflict):
-            return False
-        await self._line.settle(self._line.views_of({name: key}, found))
-        return True
+        return await self._departure.release(self._leases.get(claim.holder.id), claim)
+
+    async def release_all(self, claims: Sequence[Claim]) -> tuple[bool, ...]:
+        return await self._departure.release_all(self._leases.get(claims[0].holder.id), claims)
 
     # What operators see and do
 

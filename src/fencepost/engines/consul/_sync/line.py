@@ -34,8 +34,8 @@ class Line:
         # Who asks for all at a desk, if anybody does.
         self._asking: dict[Desk, Entry] = {}
         self._watches: dict[Desk, wire.Watch] = {}
-        # How often somebody came here who goes before others: who asks for all must ask about another then.
-        self._overtakings = 0
+        # Who was there when it was last looked for all at a desk.
+        self._seen: dict[Desk, set[tuple[str, int]]] = {}
         # Names that had a queue when they were last seen: there it is quicker to queue up at once.
         self._busy: dict[str, None] = {}
 
@@ -77,8 +77,10 @@ class Line:
         for name, view in views.items():
             if not view.waiters:
                 self._busy.pop(name, None)
-        for desk in list(self._waiting):
-            for entry in list(self._waiting.get(desk, {}).values()):
+        # Only those who hold are looked for: many may wait here.
+        holding = {member.record.key for view in views.values() for member in view.holders}
+        for there in list(self._waiting.values()):
+            for entry in [there[key] for key in holding & there.keys()]:
                 if entry.locks.keys() <= views.keys():
                     tokens = tokens_of(entry.request, views)
                     if tokens is not None:
@@ -92,8 +94,9 @@ class Line:
         there = self._waiting.setdefault(desk, {})
         comes = entry.key not in there
         there[entry.key] = entry
-        if comes and any(entry.request.priority > other.request.priority for other in list(there.values())):
-            self._overtakings += 1
+        overtakes = comes and any(entry.request.priority > other.request.priority for other in list(there.values()))
+        if overtakes or entry.key in self._seen.get(desk, ()):
+            # It goes before others, or was seen before it was known to be one of ours: another is to be watched now.
             self._interrupt(desk)
         for name in entry.locks:
             self._busy[name] = None
@@ -125,8 +128,15 @@ class Line:
 
     def wait(self, entry: Entry, timeout: float) -> Granted | Gone | None:
         """The outcome; None when the time is over, or the entry has lost its place."""
-        until = self._now() + timeout
         desk = _desk(entry)
+        try:
+            return self._stand(desk, entry, self._now() + timeout)
+        finally:
+            # Also where it was rung for, and is not there any more.
+            if desk not in self._asking:
+                self._ring_next(desk, entry)
+
+    def _stand(self, desk: Desk, entry: Entry, until: float) -> Granted | Gone | None:
         bell = entry.bell = runtime.Event()
         while True:
             if entry.over is not None:
@@ -143,40 +153,46 @@ class Line:
                     self._ask(entry, until)
                 finally:
                     self._asking.pop(desk, None)
-                    self._ring_next(desk, entry)
             else:
                 bell.wait(min(left, LONGEST_NAP))
                 bell.clear()
 
     def _ring_next(self, desk: Desk, entry: Entry) -> None:
+        """Have one of the others ask for all."""
         for other in list(self._waiting.get(desk, {}).values()):
             if other is not entry and other.bell is not None:
                 other.ring()
+                return
 
     def _ask(self, entry: Entry, until: float) -> None:
         """See how things stand, and if it is not our turn, wait for news of whoever is in the way."""
-        desk, overtakings = _desk(entry), self._overtakings
-        views = self.settle(self.views(entry.locks))
-        if entry.tokens is not None or entry.over is not None:
-            return
-        if not all(views[name].find(entry.key) for name in entry.locks):
-            entry.lost = True
-            return
-        foremost, view = self._foremost(desk, entry, views)
-        pair, below = watched(view, foremost.key)
-        left = until - self._now()
-        if pair is None or not pair.session:
-            # Free, and not to be had yet.
-            bell = entry.bell
-            assert isinstance(bell, runtime.Event)
-            bell.wait(max(0.0, min(left, random.uniform(*LOOK_AGAIN))))
-            return
+        desk = _desk(entry)
         watch = self._watches[desk] = wire.Watch()
         try:
-            if entry.over is None and entry.tokens is None and self._overtakings == overtakings:
+            views = self.settle(self.views(entry.locks))
+            self._seen[desk] = {
+                member.record.key for view in views.values() for member in (*view.holders, *view.waiters)
+            }
+            # Once more: whoever joins from here on finds that it was seen.
+            self._tell(views)
+            if entry.tokens is not None or entry.over is not None:
+                return
+            if not all(views[name].find(entry.key) for name in entry.locks):
+                entry.lost = True
+                return
+            foremost, view = self._foremost(desk, entry, views)
+            pair, below = watched(view, foremost.key)
+            left = until - self._now()
+            if pair is None or not pair.session:
+                # Free, and not to be had yet.
+                bell = entry.bell
+                assert isinstance(bell, runtime.Event)
+                bell.wait(max(0.0, min(left, random.uniform(*LOOK_AGAIN))))
+            elif entry.over is None and entry.tokens is None:
                 self._store.watch(pair, until, watch, left, below=below)
         finally:
             self._watches.pop(desk, None)
+            self._seen.pop(desk, None)
 
     def _foremost(self, desk: Desk, entry: Entry, views: Mapping[str, View]) -> tuple[Entry, View]:
         """Whose turn comes first of those who wait at this desk, and the name on which it waits for others."""

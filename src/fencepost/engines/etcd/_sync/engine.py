@@ -251,6 +251,21 @@ class EtcdEngine:
             lease.drop(entry, claim.name)
         return outcome.succeeded
 
+    def release_all(self, claims: Sequence[Claim]) -> tuple[bool, ...]:
+        lease = self._leases.get(claims[0].holder.id)
+        entry = None if lease is None else lease.entries.get(claims[0].serial)
+        tokens = {} if entry is None else {each.name: each.token or 0 for each in claims if each.name in entry.held}
+        if lease is None or entry is None or not tokens:
+            return (False,) * len(claims)
+        outcome = self._client.commit(self._step.release_all(lease, entry, tokens))
+        if outcome is None:
+            return (False,) * len(claims)
+        done = {name: part.succeeded for name, part in zip(tokens, outcome.parts, strict=False)}
+        for name, token in tokens.items():
+            if done[name] or entry.created == token:
+                lease.drop(entry, name)
+        return tuple(done.get(claim.name, False) for claim in claims)
+
     # What operators see and do
 
     def look(self, name: str) -> Snapshot:

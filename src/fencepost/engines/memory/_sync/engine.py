@@ -79,6 +79,10 @@ class MemoryEngine:
         with self._book.lock:
             return self._book.release(claim, self._clock.now())
 
+    def release_all(self, claims: Sequence[Claim]) -> tuple[bool, ...]:
+        with self._book.lock:
+            return tuple(self._book.release(claim, self._clock.now()) for claim in claims)
+
     def share(self, claim: Claim) -> bool:
         with self._book.lock:
             return self._book.share(claim, self._clock.now())

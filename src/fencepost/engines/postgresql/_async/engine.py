@@ -192,6 +192,13 @@ class AsyncPostgresqlEngine:
         parameters = (holder.id.encode(), b"%d" % serial, ask.name.encode(), b"%d" % (token or 0))
         return await self._store.value(self._release, *parameters) == YES
 
+    async def release_all(self, claims: Sequence[Claim]) -> tuple[bool, ...]:
+        holder, serial, _, _ = claims[0]
+        names, tokens = array([each.name for each in claims]), array([str(each.token or 0) for each in claims])
+        head = (holder.id.encode(), b"%d" % serial)
+        reply = await self._store.value(self._sql["release_all"], *head, names, tokens)
+        return tuple(done == ord("1") for done in reply or b"")
+
     async def share(self, claim: Claim) -> bool:
         holder, serial, ask, token = claim
         parameters = (holder.id.encode(), b"%d" % serial, ask.name.encode(), b"%d" % (token or 0))

@@ -118,7 +118,11 @@ BEGIN
             SELECT max(ticket) AS ticket FROM {schema}.claim
             WHERE key = mine.key AND name = mine.name AND token IS NULL AND ticket < mine.ticket
         ) AS before ON true
-        JOIN {schema}.claim AS other ON other.key = mine.key AND other.name = mine.name AND CASE
+        JOIN {schema}.claim AS other ON other.key = mine.key AND other.name = mine.name
+            -- What is said below once more, as a range of the index: so that a long queue is not read as a whole.
+            AND other.ticket >= coalesce(before.ticket, -9223372036854775808)
+            AND other.ticket <= coalesce(before.ticket, 9223372036854775807)
+            AND CASE
             WHEN before.ticket IS NULL THEN other.token IS NOT NULL
             ELSE other.ticket = before.ticket AND other.token IS NULL END
         JOIN {schema}.lease ON lease.id = other.holder

@@ -30,7 +30,7 @@ from fencepost.engines.redis.address import count, locate
 from fencepost.engines.redis.key import SINGLE, Place, Shard
 from fencepost.engines.redis.lease import Entry, Lease, leave, member
 from fencepost.engines.redis.resp import Reply
-from fencepost.engines.redis.script import EVICT, LEAVE, LOOK, NAMES, OPEN, RELEASE, RENEW, SHARE, Script
+from fencepost.engines.redis.script import EVICT, LEAVE, LOOK, NAMES, OPEN, RELEASE, RELEASE_ALL, RENEW, SHARE, Script
 from fencepost.engines.redis.waiter import Waiter
 from fencepost.engines.redis.wire import threads as wire
 from fencepost.errors import Unavailable
@@ -235,6 +235,19 @@ class RedisEngine:
         command = b"%b%b%b$%d\r\n%b\r\n" % (RELEASE_HEAD, place.pair, place.shard.index_bulk, len(own), own)
         reply: int = self._server.run(RELEASE, command, place.slot)
         return reply == 1
+
+    def release_all(self, claims: Sequence[Claim]) -> tuple[bool, ...]:
+        places = [self._place(claim.name) for claim in claims]
+        owns = []
+        for (holder, _), serial, ask, token in claims:
+            lease = self._leases.get(holder)
+            if lease is not None:
+                lease.drop(serial, ask.name)
+            owns.append(b"fp:%b:%d:%d:" % (holder.encode(), serial, token or 0))
+        place = places[0]
+        command = RELEASE_ALL.pack([place.shard.index, *(each.lock for each in places)], *owns)
+        reply: list[int] = self._server.run(RELEASE_ALL, command, place.slot)
+        return tuple(done == 1 for done in reply)
 
     def share(self, claim: Claim) -> bool:
         holder, serial, ask, token = claim

@@ -114,6 +114,9 @@ class AsyncSqliteEngine:
                 return True
         return await self._transact(self._claims.release, claim)
 
+    async def release_all(self, claims: Sequence[Claim]) -> tuple[bool, ...]:
+        return await self._transact(self._claims.release_all, claims)
+
     async def share(self, claim: Claim) -> bool:
         return await self._transact(self._claims.share, claim)
 

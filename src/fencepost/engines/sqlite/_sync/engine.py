@@ -114,6 +114,9 @@ class SqliteEngine:
                 return True
         return self._transact(self._claims.release, claim)
 
+    def release_all(self, claims: Sequence[Claim]) -> tuple[bool, ...]:
+        return self._transact(self._claims.release_all, claims)
+
     def share(self, claim: Claim) -> bool:
         return self._transact(self._claims.share, claim)
 

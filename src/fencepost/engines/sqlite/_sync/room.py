@@ -109,6 +109,9 @@ class Room:
                     # The box was full, and letters may have been lost.
                     self._hand_out(None)
                     count = 0
+                elif len(self._places) > 1:
+                    # It was found empty: what comes from here on fills it anew.
+                    count = 0
         except (OSError, ValueError):
             # The mailbox was closed under us, and every place stirred.
             if not self._closed:

@@ -209,12 +209,12 @@ class Member:
         if len(children) == 1 and entry.node == b"%b/%b" % (entry.lock, children[0]):
             entry.before = []
             return True
-        line = self._ground.recipe.line(children, entry.ask.name)
-        for position, each in enumerate(line):
-            if entry.path(each) == entry.node:
-                entry.before = line[:position]
-                return True
-        return False
+        own = entry.node[len(entry.lock) + 1 :] if entry.node is not None else b""
+        before = self._ground.recipe.line_before(own, children, entry.ask.name)
+        if before is None:
+            return False
+        entry.before = before
+        return True
 
     def _answer(self, entry: Entry, *, wait: bool) -> Granted | Queued | Busy:
         """Granted; or else leave, or have ourselves told when whoever is in the way leaves."""

@@ -1,11 +1,16 @@
 # Written by hand; the blocking twin under _sync is generated from it.
 """Courtesy: a holder can be asked to let go, and nobody who comes after is meant."""
 
+from typing import cast
+
 import pytest
 
+from fencepost.contract._async.cell import AsyncCellEngine
 from fencepost.core.event import AskedToYield, Event
 from fencepost.errors import Unsupported
-from fencepost.testing.contract._async.place import connect_to
+from fencepost.primitives._async.session import AsyncSession
+from fencepost.testing.contract._async.attempt import AsyncAttempt, until
+from fencepost.testing.contract._async.place import connect_to, until_waiting
 from fencepost.testing.contract.site import Site
 
 
@@ -43,3 +48,71 @@ class AsyncCourtesyChapter:
                 await second.ask_to_yield("a")
                 assert await grant.asked_to_yield.wait(20)
             assert await second.ask_to_yield("a") is False
+
+    async def test_a_request_leaves_nothing_once_a_holder_that_was_told_lets_go(self, site: Site) -> None:
+        if not site.traits.cells:
+            return
+        async with connect_to(site) as first, connect_to(site, label="second") as second:
+            for name in ("a", "b", "c"):
+                async with first.lock(name) as grant:
+                    await second.ask_to_yield(name)
+                    assert await grant.asked_to_yield.wait(20)
+                    assert await _wish(second, name) is not None
+                assert await _wish(second, name) is None
+
+    async def test_a_request_leaves_nothing_once_whoever_asked_has_the_name(self, site: Site) -> None:
+        if not site.traits.cells:
+            return
+        async with connect_to(site) as first, connect_to(site, label="second") as second:
+            held = await first.lock("a").acquire()
+            await second.ask_to_yield("a")
+            waiting = AsyncAttempt(second.lock("a").acquire)
+            await until_waiting(first, "a", 1)
+            await held.release()
+            grant = await waiting.outcome()
+
+            async def cleared() -> bool:
+                return await _wish(first, "a") is None
+
+            await until(cleared)
+            # One for whoever has it now is another matter.
+            await first.ask_to_yield("a", reason="again")
+            await second.courtesy.clear(grant, grant.token - 1)
+            assert await _wish(first, "a") is not None
+            assert await grant.asked_to_yield.wait(20)
+            await grant.release()
+
+    async def test_a_request_that_nobody_heard_is_cleared_by_the_next_who_listens(self, site: Site) -> None:
+        if not site.traits.cells:
+            return
+        async with connect_to(site) as first, connect_to(site, label="second") as second:
+            async with first.lock("a"):
+                await second.ask_to_yield("a")
+            assert await _wish(second, "a") is not None
+            async with first.lock("a") as grant:
+                assert not grant.asked_to_yield.is_set()
+
+                async def cleared() -> bool:
+                    return await _wish(second, "a") is None
+
+                await until(cleared)
+                await second.ask_to_yield("a")
+                assert await grant.asked_to_yield.wait(20)
+
+    async def test_a_request_to_several_holders_stays_until_the_last_of_them_has_left(self, site: Site) -> None:
+        if not (site.traits.cells and site.traits.counted):
+            return
+        async with connect_to(site) as first, connect_to(site, label="second") as second:
+            one = await first.semaphore("a", limit=2).acquire()
+            other = await first.semaphore("a", limit=2).acquire()
+            await second.ask_to_yield("a")
+            assert await other.asked_to_yield.wait(20)
+            await other.release()
+            assert await _wish(second, "a") is not None
+            # It has not looked before.
+            assert await one.asked_to_yield.wait(20)
+
+
+async def _wish(session: AsyncSession, name: str) -> str | None:
+    """What the engine keeps of requests to yield the name."""
+    return (await cast(AsyncCellEngine, session.engine).cell_read(f"yield/{name}")).value

@@ -3,10 +3,10 @@
 
 import pytest
 
-from fencepost.errors import AcquireTimeout, Lost
+from fencepost.errors import AcquireTimeout, Lost, Uncertain
 from fencepost.primitives._async.session import AsyncSession
 from fencepost.testing.contract._async.attempt import AsyncAttempt
-from fencepost.testing.contract._async.place import connect_faulty, connect_to, holders, until_waiting
+from fencepost.testing.contract._async.place import connect_faulty, connect_to, holders, until_free, until_waiting
 from fencepost.testing.contract.site import Site
 
 ROUNDS = 15
@@ -89,6 +89,49 @@ class AsyncTogetherChapter:
                 assert grants.held
                 assert [await holders(second, name) for name in "ab"] == [["faulty"], ["faulty"]]
             assert [await holders(second, name) for name in "ab"] == [[], []]
+
+    async def test_all_are_given_back_in_one_call_to_whoever_waits_for_each(self, site: Site) -> None:
+        session, engine = connect_faulty(site, ttl=10)
+        async with session, connect_to(site, label="second", ttl=10) as second:
+            grants = await session.lock_all(["a", "b", "c"]).acquire()
+            waiting = [AsyncAttempt(second.lock(name).acquire) for name in "ac"]
+            for name in "ac":
+                await until_waiting(second, name, 1)
+            before = len(engine.calls)
+            await grants.release()
+            calls = [call for call in engine.calls[before:] if call != "lease_renew"]
+            assert calls == (["release_all"] if site.traits.together else ["release"] * 3)
+            assert grants.released
+            for attempt in waiting:
+                assert (await attempt.outcome()).held
+            assert await holders(second, "b") == []
+
+    async def test_one_that_was_taken_away_unheard_is_lost_and_the_others_are_given_back(self, site: Site) -> None:
+        async with connect_to(site, ttl=30) as first, connect_to(site, label="operator", ttl=30) as operator:
+            grants = await first.lock_all(["a", "b", "c"]).acquire()
+            await operator.evict("b")
+            with pytest.raises(Lost, match="'b'"):
+                await grants.release()
+            assert [await holders(operator, name) for name in "abc"] == [[], [], []]
+
+    async def test_a_release_that_is_not_answered_is_settled_for_all(self, site: Site) -> None:
+        session, engine = connect_faulty(site)
+        method = "release_all" if site.traits.together else "release"
+        async with session, connect_to(site, label="second") as second:
+            for fault in (engine.lose_reply, engine.refuse):
+                grants = await session.lock_all(["a", "b"]).acquire()
+                fault(method)
+                await grants.release()
+                assert [await holders(second, name) for name in "ab"] == [[], []]
+            grants = await session.lock_all(["a", "b"]).acquire()
+            engine.refuse("release_all", 1)
+            engine.refuse("release", 4)
+            with pytest.raises(Uncertain, match="given up here"):
+                await grants.release()
+            # What was not settled then is at the next renewal.
+            await until_free(second, "a")
+            await until_free(second, "b")
+            assert session.statistics().lost == 0
 
     async def test_no_name_or_one_twice_is_refused_at_once(self, site: Site) -> None:
         async with connect_to(site) as session:

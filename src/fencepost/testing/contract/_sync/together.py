@@ -3,10 +3,10 @@
 
 import pytest
 
-from fencepost.errors import AcquireTimeout, Lost
+from fencepost.errors import AcquireTimeout, Lost, Uncertain
 from fencepost.primitives._sync.session import Session
 from fencepost.testing.contract._sync.attempt import Attempt
-from fencepost.testing.contract._sync.place import connect_faulty, connect_to, holders, until_waiting
+from fencepost.testing.contract._sync.place import connect_faulty, connect_to, holders, until_free, until_waiting
 from fencepost.testing.contract.site import Site
 
 ROUNDS = 15
@@ -89,6 +89,49 @@ class TogetherChapter:
                 assert grants.held
                 assert [holders(second, name) for name in "ab"] == [["faulty"], ["faulty"]]
             assert [holders(second, name) for name in "ab"] == [[], []]
+
+    def test_all_are_given_back_in_one_call_to_whoever_waits_for_each(self, site: Site) -> None:
+        session, engine = connect_faulty(site, ttl=10)
+        with session, connect_to(site, label="second", ttl=10) as second:
+            grants = session.lock_all(["a", "b", "c"]).acquire()
+            waiting = [Attempt(second.lock(name).acquire) for name in "ac"]
+            for name in "ac":
+                until_waiting(second, name, 1)
+            before = len(engine.calls)
+            grants.release()
+            calls = [call for call in engine.calls[before:] if call != "lease_renew"]
+            assert calls == (["release_all"] if site.traits.together else ["release"] * 3)
+            assert grants.released
+            for attempt in waiting:
+                assert (attempt.outcome()).held
+            assert holders(second, "b") == []
+
+    def test_one_that_was_taken_away_unheard_is_lost_and_the_others_are_given_back(self, site: Site) -> None:
+        with connect_to(site, ttl=30) as first, connect_to(site, label="operator", ttl=30) as operator:
+            grants = first.lock_all(["a", "b", "c"]).acquire()
+            operator.evict("b")
+            with pytest.raises(Lost, match="'b'"):
+                grants.release()
+            assert [holders(operator, name) for name in "abc"] == [[], [], []]
+
+    def test_a_release_that_is_not_answered_is_settled_for_all(self, site: Site) -> None:
+        session, engine = connect_faulty(site)
+        method = "release_all" if site.traits.together else "release"
+        with session, connect_to(site, label="second") as second:
+            for fault in (engine.lose_reply, engine.refuse):
+                grants = session.lock_all(["a", "b"]).acquire()
+                fault(method)
+                grants.release()
+                assert [holders(second, name) for name in "ab"] == [[], []]
+            grants = session.lock_all(["a", "b"]).acquire()
+            engine.refuse("release_all", 1)
+            engine.refuse("release", 4)
+            with pytest.raises(Uncertain, match="given up here"):
+                grants.release()
+            # What was not settled then is at the next renewal.
+            until_free(second, "a")
+            until_free(second, "b")
+            assert session.statistics().lost == 0
 
     def test_no_name_or_one_twice_is_refused_at_once(self, site: Site) -> None:
         with connect_to(site) as session:
