@@ -2,16 +2,17 @@
 
 import os
 
-_generation = 0
+# To be read as `fork.current` where a call would show: an import of the name would keep the parent's.
+current = 0
 
 
 def generation() -> int:
-    return _generation
+    return current
 
 
 def _forked() -> None:
-    global _generation
-    _generation += 1
+    global current
+    current += 1
 
 
 os.register_at_fork(after_in_child=_forked)

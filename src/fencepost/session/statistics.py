@@ -34,14 +34,11 @@ class Tally:
         self.granted = 0
         self.contended = 0
         self.waited = 0.0
-        self.waiting = 0
+        # One for each who waits, whichever: to put one in and to take one out is atomic without the lock.
+        self.waiting: list[object] = []
         self.renewals = 0
         self.failed_renewals = 0
         self.lost = 0
-
-    def queue(self, change: int) -> None:
-        with self._lock:
-            self.waiting += change
 
     def grant(self, waited: float | None) -> None:
         """A grant, after so many seconds in the queue; None if it had not to wait."""
@@ -64,7 +61,7 @@ class Tally:
         with self._lock:
             return Statistics(
                 held=held,
-                waiting=self.waiting,
+                waiting=len(self.waiting),
                 granted=self.granted,
                 contended=self.contended,
                 waited=self.waited,

@@ -156,21 +156,35 @@ def test_replies_are_read_whatever_the_pieces_they_come_in() -> None:
     seed = random.randrange(2**32)
     dice = random.Random(seed)
 
+    def text() -> bytes:
+        return bytes(dice.choice(b"a:\r\n$*+1") for _ in range(dice.randrange(6)))
+
     def made(depth: int = 0) -> Any:
         sort = dice.random()
-        if sort < 0.3:
+        if sort < 0.2:
             return dice.randrange(-5, 10**15)
+        if sort < 0.3:
+            return [b"message", text(), text() + dice.choice((b"", b"\r\n", b"\r\n\r\n"))]
         if sort < 0.7 or depth > 3:
-            return bytes(dice.choice(b"a:\r\n$*+1") for _ in range(dice.randrange(6)))
+            return text()
         return None if sort < 0.75 else [made(depth + 1) for _ in range(dice.randrange(4))]
 
-    for _ in range(2000):
+    for _ in range(5000):
         replies = [made() for _ in range(dice.randrange(1, 4))]
         data = b"".join(map(_encoded, replies))
-        step = dice.choice((len(data), 1, 3, 7))
+        step = dice.choice((len(data), 1, 3, 7, dice.randrange(1, len(data) + 1)))
         parser = Parser()
         found = [reply for at in range(0, len(data), step) for reply in parser.feed(data[at : at + step])]
         assert found == replies, f"seed {seed}"
+
+
+@pytest.mark.parametrize("channel", [b"channel", b"chan\r\n$3"])
+def test_a_message_that_looks_whole_and_is_not_is_read_to_its_end(channel: bytes) -> None:
+    message = [b"message", channel, b"a line\r\nand another"]
+    data = _encoded(message)
+    for at in range(1, len(data)):
+        parser = Parser()
+        assert [*parser.feed(data[:at]), *parser.feed(data[at:])] == [message]
 
 
 def test_errors_and_what_is_no_redis_are_told_apart() -> None:

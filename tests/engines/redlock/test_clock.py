@@ -209,6 +209,16 @@ def test_tokens_grow_when_all_nodes_forget_at_once(nodes: list[ServerProcess]) -
         assert tokens == sorted(set(tokens))
 
 
+def test_tokens_grow_when_all_nodes_forget_before_another_session_comes(nodes: list[ServerProcess]) -> None:
+    tokens = []
+    for _ in range(10):
+        with fencepost.connect(url_of(nodes), ttl=2) as session:
+            tokens.append(session.lock("x").acquire(timeout=10).token)
+        for node in nodes:
+            command(port_of(node), "FLUSHALL")
+    assert tokens == sorted(set(tokens))
+
+
 def only_the_newer_writes(old: fencepost.Grant, new: fencepost.Grant) -> None:
     assert new.token > old.token
     fence = MemoryFence()

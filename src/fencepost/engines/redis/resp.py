@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from typing import Any, TypeAlias
 
 Reply: TypeAlias = Any
+MESSAGE = b"*3\r\n$7\r\nmessage\r\n"
 _PENDING = object()
 
 
@@ -48,7 +49,13 @@ class Parser:
                 except ValueError:
                     pass
             elif data[-1] == 10:
-                replies = _lines(data)
+                lines = data.split(b"\r\n")
+                if len(lines) == 8 and data.startswith(MESSAGE):
+                    # One message that comes alone: whoever waits for it has just woken up, and every line counts.
+                    channel, text = lines[4], lines[6]
+                    if lines[3] == b"$%d" % len(channel) and lines[5] == b"$%d" % len(text):
+                        return [[lines[2], channel, text]]
+                replies = _lines(lines)
                 if replies is not None:
                     return replies
             self.rest = data
@@ -107,9 +114,8 @@ class Parser:
         return items
 
 
-def _lines(data: bytes) -> list[Reply] | None:
+def _lines(lines: list[bytes]) -> list[Reply] | None:
     """Whole replies none of which has a line break inside, as nearly all are; None if these are not such."""
-    lines = data.split(b"\r\n")
     count = len(lines) - 1
     found: list[Reply] = []
     # Lists that are not complete yet, each with how many items it still wants.

@@ -18,13 +18,14 @@ class Waiter:
         self.over: str | None = None
         self.bell: Bell | None = None
 
-    def stir(self, *, tokens: tuple[int, ...] = (), over: str | None = None) -> None:
+    def stir(self, tokens: tuple[int, ...] = (), *, over: str | None = None) -> None:
         if tokens:
             self.tokens = tokens
         elif over is not None:
             self.over = over
         self.stirred = True
-        self.ring()
+        if self.bell is not None:
+            self.bell.set()
 
     def ring(self) -> None:
         if self.bell is not None:

@@ -123,7 +123,7 @@ class AsyncKeeper:
         """The same, for those who have just looked at the clock."""
         if self._end is None and now >= self.ends_at:
             self._expire()
-        return self._end is None and fork.generation() == self._generation
+        return self._end is None and fork.current == self._generation
 
     def standing(self) -> Standing:
         return standing(self.now(), self.ends_at, failing=self._failing) if self.proven() else Standing.LOST
@@ -244,9 +244,12 @@ class AsyncKeeper:
             if grant is not None:
                 grant.end_by_release()
 
-    def held_by(self, flow: object, name: str) -> list[AsyncGrant]:
-        """The grants of the name whose blocks this thread or task is in."""
-        return [grant for grant in self.grants() if grant.name == name and grant.flow is flow]
+    def held_here(self) -> list[AsyncGrant]:
+        """The grants whose blocks this thread or task is in."""
+        if not self._grants:
+            return []
+        flow = runtime.current_flow()
+        return [grant for grant in self.grants() if grant.flow is flow]
 
     def grants(self) -> list[AsyncGrant]:
         return list(self._grants.values())

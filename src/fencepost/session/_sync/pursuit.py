@@ -16,6 +16,7 @@ from fencepost.session._sync.presence import Presence
 
 # How many leases in a row may be lost within their first span before the engine is called unusable.
 MOST_SHORT_LEASES = 4
+_REFUSED = (Queued, Busy)
 
 
 class Denial(NamedTuple):
@@ -42,9 +43,9 @@ def obtain(
         request = keeper.request(asks, priority)
         try:
             answer = _claim(presence, keeper, request, until)
-            if isinstance(answer, Queued | Busy):
-                _check_agreement(request, answer)
             queued = isinstance(answer, Queued)
+            if isinstance(answer, _REFUSED) and answer.ahead:
+                _check_agreement(request, answer)
             if isinstance(answer, Queued):
                 if timeout is None:
                     _check_not_waiting_for_itself(keeper, request)
@@ -107,7 +108,8 @@ def _queue(
     """Stand in the queue until granted, out of time, or without a lease."""
     now = presence.clock.now
     request = queued.request
-    presence.tally.queue(+1)
+    waiting = presence.tally.waiting
+    waiting.append(request)
     if event.Waiting in presence.announce.wanted:
         names = tuple(ask.name for ask in request.asks)
         presence.announce(event.Waiting(holder=keeper.holder.label, names=names))
@@ -115,8 +117,9 @@ def _queue(
         answer: Granted | Queued | Busy | Gone = queued
         while isinstance(answer, Queued):
             # No longer than the lease is proven: a waiter cut off from the engine must not wait for ever.
-            left = min(until, keeper.ends_at) - now()
-            if left <= 0 or not keeper.proven():
+            at = now()
+            left = min(until, keeper.ends_at) - at
+            if left <= 0 or not keeper.proven_at(at):
                 return answer
             try:
                 answer = presence.engine.wait(answer, left)
@@ -124,7 +127,7 @@ def _queue(
                 answer = _claim(presence, keeper, request, until)
         return answer
     finally:
-        presence.tally.queue(-1)
+        waiting.pop()
 
 
 def _check_agreement(request: Request, refused: Queued | Busy) -> None:
@@ -137,10 +140,9 @@ def _check_agreement(request: Request, refused: Queued | Busy) -> None:
 
 
 def _check_not_waiting_for_itself(keeper: Keeper, request: Request) -> None:
-    flow = runtime.current_flow()
-    for ask in request.asks:
-        for grant in keeper.held_by(flow, ask.name):
-            if Mode.EXCLUSIVE in (ask.mode, grant.claim.ask.mode):
+    for grant in keeper.held_here():
+        for ask in request.asks:
+            if grant.name == ask.name and Mode.EXCLUSIVE in (ask.mode, grant.claim.ask.mode):
                 raise Conflict(
                     f"'{ask.name}' is held by the block this runs in (token {grant.token}), and would wait for itself "
                     "for ever: leave the block first, use a reentrant lock, or give a timeout"

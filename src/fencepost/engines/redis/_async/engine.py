@@ -163,9 +163,13 @@ class AsyncRedisEngine:
         return self._refuse(lease, entry, reply, wait)
 
     def _grant(self, entry: Entry, tokens: tuple[int, ...]) -> Granted:
-        entry.tokens = {ask.name: token for ask, token in zip(entry.request.asks, tokens, strict=True)}
+        asks = entry.request.asks
+        if len(asks) == 1:
+            entry.tokens = {asks[0].name: tokens[0]}
+        else:
+            entry.tokens = {ask.name: token for ask, token in zip(asks, tokens, strict=True)}
         entry.waiter = entry.packed = None
-        return Granted(tokens)
+        return made(Granted, (tokens,))
 
     def _refuse(self, lease: Lease, entry: Entry, reply: Reply, wait: bool) -> Queued | Busy:
         names = {place.lock: ask.name for ask, place in zip(entry.request.asks, entry.places, strict=True)}
@@ -184,7 +188,7 @@ class AsyncRedisEngine:
     def _queue(self, entry: Entry, again: float, ahead: tuple[Claim, ...]) -> Queued:
         # The end of a lease is pushed by nobody: whoever watches it looks a little after it.
         entry.again_at = self._now() + again + 0.001 + random.random() / 256
-        return Queued(entry.request, ahead, entry)
+        return made(Queued, (entry.request, ahead, entry))
 
     async def wait(self, queued: Queued, timeout: float) -> Granted | Queued | Gone:
         request = queued.request
@@ -331,7 +335,7 @@ class AsyncRedisEngine:
         lease = self._leases.get(holder)
         entry = None if lease is None else lease.entries.get(int(serial))
         if entry is not None and entry.waiter is not None:
-            entry.waiter.stir(tokens=tuple(map(int, tokens.split(","))) if tokens else ())
+            entry.waiter.stir(tuple(map(int, tokens.split(","))) if tokens else ())
 
     async def _run_on_replicas(self, script: Script, command: bytes, entry: Entry) -> Reply:
         """A grant counts only once enough replicas have it; else it is undone."""

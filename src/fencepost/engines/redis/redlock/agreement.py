@@ -18,6 +18,8 @@ class Agreement(NamedTuple):
 
 def agree(proposals: Iterable[int], majority: int) -> Agreement:
     found = list(proposals)
+    if found.count(found[0]) >= majority:
+        return Agreement(found[0], True)
     for token in set(found):
         if found.count(token) >= majority:
             return Agreement(token, True)

@@ -6,6 +6,9 @@ from fencepost.engines.redis.redlock.agreement import agree
 from fencepost.engines.redis.redlock.lease import Entry, Lease, Vote
 from fencepost.engines.redis.resp import Reply
 
+# A NamedTuple, without the two calls that its own constructor takes.
+made = tuple.__new__
+
 
 def note_votes(lease: Lease, entry: Entry, replies: list[Reply | None], sent_at: float, now: float) -> int:
     """What nodes said to a claim; how many do not know its lease."""
@@ -14,7 +17,7 @@ def note_votes(lease: Lease, entry: Entry, replies: list[Reply | None], sent_at:
         if reply is None:
             continue
         if type(reply) is int:
-            entry.note_vote(node, Vote(reply, sent_at, now))
+            entry.note_vote(node, made(Vote, (reply, sent_at, now)))
             lease.nodes.add(node)
         elif reply[0] == 1:
             entry.note_vote(node, Vote(int(reply[1]), sent_at, now))

@@ -143,6 +143,9 @@ class Lease:
 
     def member(self, entry: Entry) -> bytes:
         """The entry as it stands in a queue."""
+        if entry.alone:
+            note = entry.request.asks[0].note.encode()
+            return b"%b%d:%b:x:%b%b" % (entry.own[3:], self.ttl, self._channel, self._tail, note)
         return member(self.holder, entry.request, [entry.place.lock], self.ttl, self._channel)
 
     def leave(self, entry: Entry) -> bytes:

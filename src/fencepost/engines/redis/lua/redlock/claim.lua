@@ -1,25 +1,27 @@
 -- Claim one node's vote for one holder alone: claim.lua, but for what its token and its arrival are made of.
 -- KEYS lock, queue, lease, mark; ARGV 'fp:id:serial:', ':tail', ttl in ms, channel, wait, open
 -- See step.lua for how the token is made.
-local state = redis.call('MGET', KEYS[1], KEYS[3], KEYS[4])
+-- One question, since each call costs more than what it does: a key counts as often as it is named, so 3 is a lease that
+-- is known, and neither a lock nor a queue.
+local met = redis.call('EXISTS', KEYS[1], KEYS[2], KEYS[3], KEYS[3], KEYS[3])
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
-if not state[3] then
-  state[3] = string.format('%.0f', now + 200000)
-  redis.call('SET', KEYS[4], state[3])
-end
-if not state[1] and (state[2] or ARGV[6] == '1') and redis.call('EXISTS', KEYS[2]) == 0 then
-  local token = math.max(math.ceil(now / 100000) * 100000, state[3] + 1)
-  local text = string.format('%.0f', token)
-  -- NX, because MGET takes a key of another type for none, and SET would replace it.
-  if not redis.call('SET', KEYS[1], ARGV[1] .. text .. ARGV[2], 'NX', 'PX', ARGV[3]) then
-    return redis.error_reply('WRONGTYPE the key holds something that is no lock')
+if met == 3 then
+  local token = redis.call('INCR', KEYS[4])
+  local step = math.ceil(now / 100000) * 100000
+  if token == 1 then
+    step = now + 200001
   end
-  if ARGV[6] == '1' then
-    redis.call('SET', KEYS[3], '1', 'PX', ARGV[3])
+  if token < step then
+    token = step
+    redis.call('SET', KEYS[4], string.format('%.0f', token))
   end
-  redis.call('SET', KEYS[4], text)
+  redis.call('SET', KEYS[1], ARGV[1] .. string.format('%.0f', token) .. ARGV[2], 'PX', ARGV[3])
   return token
+end
+local state = redis.call('MGET', KEYS[1], KEYS[3], KEYS[4])
+if not state[3] then
+  redis.call('SET', KEYS[4], string.format('%.0f', now + 200000))
 end
 local S = string.sub(KEYS[4], 1, -5)
 local me = string.sub(ARGV[1], 4) .. ARGV[3] .. ':' .. ARGV[4] .. ':x' .. ARGV[2]

@@ -264,7 +264,7 @@ class RedlockEngine:
         entry = None if lease is None else lease.give_up(request.serial)
         if lease is None or entry is None:
             lease = Lease(request.holder, 0, "")
-            entry = Entry(request, self._place(request.asks[0].name), b"", 0.0)
+            entry = lease.note(request, self._place(request.asks[0].name), 0.0)
         # Nobody waits for the lock here any more: there is time to hear all who can be reached.
         ballot = self._ballot(any_reply, self._size)
         self._fleet.ask(LEAVE, [lease.leave(entry)] * self._size, ballot)

@@ -15,6 +15,8 @@ from fencepost.engines.redis.resp import Parser, Reply, ReplyError
 from fencepost.engines.redis.trouble import explain
 
 CHUNK = 65536
+# What nearly every answer fits into: see wire/threads/connection.py.
+SMALL_CHUNK = 256
 TRUSTED = 1.0
 NOT_NOW = (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError)
 # Tickets of what is said to a node; what it answers has the ticket of what it answers to.
@@ -86,9 +88,14 @@ class Peer:
         assert self.socket is not None
         tickets = self._tickets
         try:
-            data = self.socket.recv(CHUNK)
+            data = self.socket.recv(SMALL_CHUNK)
         except NOT_NOW:
             return ()
+        if len(data) == SMALL_CHUNK:
+            try:
+                data += self.socket.recv(CHUNK)
+            except NOT_NOW:
+                pass
         # One number that comes alone, as most do, is not worth a parser.
         if data[:1] == b":" and tickets and not self._parser.rest and data.find(b"\n") == len(data) - 1:
             return ((tickets.popleft()[0], int(data[1:])),)

@@ -55,7 +55,9 @@ class Ear:
                     raise Unavailable("the connection on which redis tells of grants was lost")
                 if self._watch.take():
                     try:
-                        self._read(waiter, until)
+                        # Whoever read before may have told it meanwhile.
+                        if not waiter.stirred:
+                            self._read(waiter, until, left)
                     finally:
                         self._watch.hand_back()
                     continue
@@ -73,17 +75,19 @@ class Ear:
                 connection.wake()
             connection.close()
 
-    def _read(self, waiter: Waiter, until: float) -> None:
+    def _read(self, waiter: Waiter, until: float, left: float) -> None:
         connection = self._connection
         try:
-            while not waiter.stirred and connection is not None and (left := until - boottime()) > 0:
-                connection.patience(min(left, LONGEST_NAP))
+            while connection is not None and left > 0:
+                connection.patience(left if left < LONGEST_NAP else LONGEST_NAP)
                 try:
-                    messages = connection.read_messages()
+                    for message in connection.read_messages():
+                        self._deliver(message)
                 except (TimeoutError, BlockingIOError):
-                    continue
-                for message in messages:
-                    self._deliver(message)
+                    pass
+                if waiter.stirred:
+                    return
+                left = until - boottime()
         except BaseException as error:
             self.close()
             self._watch.ring_all()
