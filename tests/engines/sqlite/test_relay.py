@@ -261,6 +261,25 @@ def test_after_the_state_file_was_deleted_relays_are_gone_and_tokens_go_on(path,
     assert user().token("it") > claim.token
 
 
+def test_a_relay_goes_on_until_somebody_finds_that_the_state_file_was_deleted(path, relay):
+    claim, holder, queued, waiter = relay()
+    holder.queue("it")
+    path.unlink()
+    assert holder.engine.release(claim)
+    assert granted(waiter, queued).token > claim.token
+
+
+def test_once_the_state_file_was_made_anew_a_relay_of_the_old_one_hands_over_nothing(path, user, relay):
+    claim, holder, queued, waiter = relay()
+    path.unlink()
+    newcomer = user()
+    held = newcomer.hold("it")
+    assert not holder.engine.release(claim)
+    assert isinstance(waiter.engine.wait(queued, AT_ONCE), Gone)
+    assert holders_and_waiters(newcomer) == ([newcomer.holder.id], [])
+    assert held.token > claim.token
+
+
 def test_after_the_gate_was_deleted_under_a_relay_nobody_holds_anything(path, user, relay, monkeypatch):
     claim, holder, _, _ = relay()
     path.with_name("locks.db-gate").unlink()

@@ -19,6 +19,8 @@ from fencepost.engines.sqlite.location import make_folder
 LONGEST = 4096
 MOST_ADDRESSES = 64
 NOBODY = (errno.ECONNREFUSED, errno.ENOENT)
+# A NamedTuple, without the two calls that its own constructor takes.
+made = tuple.__new__
 
 
 class Letter(NamedTuple):
@@ -26,11 +28,6 @@ class Letter(NamedTuple):
     holder: str
     serial: int
     tokens: tuple[int, ...] = ()
-
-    def text(self) -> bytes:
-        _, holder, serial, tokens = self
-        told = str(tokens[0]) if len(tokens) == 1 else ",".join(map(str, tokens))
-        return f"{holder} {serial} {told}".encode()
 
 
 def read(text: bytes) -> tuple[tuple[str, int], tuple[int, ...]]:
@@ -58,7 +55,7 @@ class Mailbox:
         self.name = ""
         self._directory = -1
         self.room = 1
-        self._made: socket.socket | None = None
+        self._inbox: socket.socket | None = None
         self._prefix = ""
         # Sockets connected to those we wrote to lately: finding a box by its path takes longer than the letter.
         self._known: dict[str, socket.socket] = {}
@@ -68,10 +65,10 @@ class Mailbox:
 
     @property
     def inbox(self) -> socket.socket:
-        made = self._made
-        if made is None:
-            made = self._made = _socket()
-        return made
+        inbox = self._inbox
+        if inbox is None:
+            inbox = self._inbox = _socket()
+        return inbox
 
     def fileno(self) -> int:
         return self.inbox.fileno()
@@ -90,18 +87,20 @@ class Mailbox:
 
     def send(self, letter: Letter) -> bool:
         """False if there is nobody at that address any more."""
-        text = letter.text()
+        mailbox, holder, serial, tokens = letter
+        told = tokens[0] if len(tokens) == 1 else ",".join(map(str, tokens))
+        text = f"{holder} {serial} {told}".encode()
         with self._sending:
-            known = self._known.get(letter.mailbox)
+            known = self._known.get(mailbox)
             if known is not None:
                 try:
                     known.send(text, socket.MSG_DONTWAIT)
                     return True
                 except OSError:
                     # Gone, or full: the slow way tells which.
-                    del self._known[letter.mailbox]
+                    del self._known[mailbox]
                     known.close()
-            return self._closed or self._send_to_stranger(letter.mailbox, text)
+            return self._closed or self._send_to_stranger(mailbox, text)
 
     def _send_to_stranger(self, name: str, text: bytes) -> bool:
         try:
@@ -119,14 +118,14 @@ class Mailbox:
         self._reach()
         if len(self._known) >= MOST_ADDRESSES:
             self._forget()
-        made = _socket()
+        outbox = _socket()
         try:
-            made.connect(self._prefix + name)
+            outbox.connect(self._prefix + name)
         except BaseException:
-            made.close()
+            outbox.close()
             raise
-        self._known[name] = made
-        return made
+        self._known[name] = outbox
+        return outbox
 
     def _forget(self) -> None:
         known, self._known = self._known, {}
@@ -160,9 +159,9 @@ class Mailbox:
     def move_out(self) -> None:
         """Give up a box that somebody deleted; `open` makes another."""
         self.name = ""
-        made, self._made = self._made, None
-        if made is not None:
-            made.close()
+        inbox, self._inbox = self._inbox, None
+        if inbox is not None:
+            inbox.close()
 
     def close(self) -> None:
         with self._sending:

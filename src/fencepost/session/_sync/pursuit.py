@@ -42,11 +42,11 @@ def obtain(
         request = keeper.request(asks, priority)
         try:
             answer = _claim(presence, keeper, request, until)
-            if isinstance(answer, Queued | Busy):
-                _check_agreement(request, answer)
             queued = isinstance(answer, Queued)
             if isinstance(answer, Queued):
-                if timeout is None:
+                if answer.ahead:
+                    _check_agreement(request, answer)
+                if timeout is None and keeper.kept:
                     _check_not_waiting_for_itself(keeper, request)
                 answer = _queue(presence, keeper, answer, until)
             if isinstance(answer, Granted):
@@ -60,6 +60,7 @@ def obtain(
                         _announce(presence, grants, waited)
                     return None
             elif isinstance(answer, Busy):
+                _check_agreement(request, answer)
                 return Denial(answer.ahead, now() - started_at)
             elif isinstance(answer, Gone):
                 presence.check_open()
@@ -113,8 +114,9 @@ def _queue(
         answer: Granted | Queued | Busy | Gone = queued
         while isinstance(answer, Queued):
             # No longer than the lease is proven: a waiter cut off from the engine must not wait for ever.
-            left = min(until, keeper.ends_at) - now()
-            if left <= 0 or not keeper.proven():
+            asked_at = now()
+            left = min(until, keeper.ends_at) - asked_at
+            if left <= 0 or not keeper.proven_at(asked_at):
                 return answer
             try:
                 answer = presence.engine.wait(answer, left)
