@@ -269,15 +269,14 @@ def test_a_relay_goes_on_until_somebody_finds_that_the_state_file_was_deleted(pa
     assert granted(waiter, queued).token > claim.token
 
 
-def test_once_the_state_file_was_made_anew_a_relay_of_the_old_one_hands_over_nothing(path, user, relay):
+def test_a_release_of_before_the_state_file_was_made_anew_changes_no_relay_of_the_new_one(path, relay):
     claim, holder, queued, waiter = relay()
+    holder.queue("it")
     path.unlink()
-    newcomer = user()
-    held = newcomer.hold("it")
+    _, newcomer, _, second = relay()
     assert not holder.engine.release(claim)
     assert isinstance(waiter.engine.wait(queued, AT_ONCE), Gone)
-    assert holders_and_waiters(newcomer) == ([newcomer.holder.id], [])
-    assert held.token > claim.token
+    assert holders_and_waiters(newcomer) == ([newcomer.holder.id], [second.holder.id])
 
 
 def test_after_the_gate_was_deleted_under_a_relay_nobody_holds_anything(path, user, relay, monkeypatch):
