@@ -6,6 +6,7 @@ import pytest
 
 from fencepost.contract.answer import Granted
 from fencepost.core.claim import Ask, Claim, Mode
+from fencepost.engines.sqlite.gate import hash_of
 from fencepost.engines.sqlite.heir import heir_of
 from fencepost.errors import Unavailable
 
@@ -18,7 +19,8 @@ def claim_of(user, queued, answer):
 def noted(user, claim):
     """Who is noted as the heir of this claim."""
     engine = user.engine
-    return heir_of(engine._store.gate, claim.name, claim.token, engine._clock.now())
+    letter = heir_of(engine._store.gate, hash_of(claim.name), claim.token, engine._clock.now(), 1)
+    return letter and (letter.holder, letter.serial)
 
 
 def test_the_first_in_line_is_noted_and_the_second_is_not(user):
@@ -27,7 +29,7 @@ def test_the_first_in_line_is_noted_and_the_second_is_not(user):
     assert noted(one, claim) is None
     first = two.queue("it")
     three.queue("it")
-    assert noted(one, claim)[:2] == (two.holder.id, first.request.serial)
+    assert noted(one, claim) == (two.holder.id, first.request.serial)
 
 
 @pytest.mark.parametrize("change", ["withdraw", "close", "evict", "other token"])

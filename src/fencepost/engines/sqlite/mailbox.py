@@ -8,7 +8,6 @@ import errno
 import os
 import secrets
 import socket
-from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -132,15 +131,12 @@ class Mailbox:
         for each in known.values():
             each.close()
 
-    def drain(self) -> Iterator[bytes | None]:
-        """The letters in the box; None for one that is too long to read."""
-        receive = self.inbox.recv
-        while True:
-            try:
-                letter = receive(LONGEST, socket.MSG_DONTWAIT)
-            except OSError:
-                break
-            yield letter if len(letter) < LONGEST else None
+    def take(self) -> bytes | None:
+        """The next letter in the box, or None if there is none."""
+        try:
+            return self.inbox.recv(LONGEST, socket.MSG_DONTWAIT)
+        except OSError:
+            return None
 
     def unlink(self, name: str) -> None:
         try:
