@@ -16,10 +16,10 @@ def claim_of(user, queued, answer):
     return Claim(user.holder, queued.request.serial, queued.request.asks[0], answer.tokens[0])
 
 
-def noted(user, claim):
-    """Who is noted as the heir of this claim."""
+def noted(user, claim, after=0.0):
+    """Who is noted as the heir of this claim, so many seconds from now."""
     engine = user.engine
-    letter = heir_of(engine._store.gate, hash_of(claim.name), claim.token, engine._clock.now(), 1)
+    letter = heir_of(engine._store.gate, hash_of(claim.name), claim.token, engine._clock.now() + after, 1)
     return letter and (letter.holder, letter.serial)
 
 
@@ -48,6 +48,26 @@ def test_a_note_does_not_outlive_a_change(user, change):
     assert noted(one, claim) is None
 
 
+def test_a_note_does_not_outlive_the_lease_of_the_heir(user):
+    one, two = user(), user(ttl=30.0)
+    claim = one.hold("it")
+    two.queue("it")
+    assert noted(one, claim, after=20.0) is not None
+    assert noted(one, claim, after=31.0) is None
+
+
+def test_one_whose_lease_may_have_ended_tells_nobody_before_the_state_file_is_asked(user, monkeypatch):
+    one, two = user(), user()
+    claim = one.hold("it")
+    two.queue("it")
+    one.engine._queue.lease_ends[one.holder.id] = 0.0
+    with monkeypatch.context() as patch:
+        patch.setattr(one.engine._store, "execute", _fail)
+        with pytest.raises(Unavailable):
+            one.engine.release(claim)
+    assert two.engine._mailbox.take() is None
+
+
 def test_one_who_shares_the_name_with_others_has_no_heir(user):
     one, two = user(), user()
     claim = one.hold(Ask("it", Mode.SHARED))
@@ -74,13 +94,15 @@ def test_a_release_that_fails_after_the_letter_hands_over_once(user, monkeypatch
     assert one.engine.look("it").holders == one.engine.look("it").waiters == ()
 
 
-def test_a_holder_killed_after_the_letter_leaves_one_holder(user, child):
+def test_a_holder_killed_after_the_letter_leaves_one_holder(user, child, monkeypatch):
     one, two = user(), user()
     dying = child("fall")
     token = int(dying.hears()[1])
     first, second = one.queue("it"), two.queue("it")
     dying.go_on()
-    heir = claim_of(one, first, one.engine.wait(first, 5.0))
+    with monkeypatch.context() as patch:
+        patch.setattr(one.engine, "_transact", lambda *_: pytest.fail("looked: there was no letter"))
+        heir = claim_of(one, first, one.engine.wait(first, 5.0))
     assert heir.token > token
     dying.process.wait(20)
     # Somebody looks, and buries the dead: the name goes to the first in line, who has it.
