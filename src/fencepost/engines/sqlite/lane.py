@@ -67,7 +67,7 @@ class Lane:
         name, mode, weight, limit, note = asks[0]
         if len(asks) > 1 or mode is not Mode.EXCLUSIVE or not weight == limit == 1 or note or priority:
             return None
-        relay = self._tracks.relay_of(name) if self._store.is_current() else None
+        relay = self._tracks.relay_of(name) if self._store.is_paired() else None
         self.is_open = relay is not None
         if relay is None:
             return None
