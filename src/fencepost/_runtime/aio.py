@@ -59,6 +59,11 @@ def _resolve(future: "asyncio.Future[None]") -> None:
         future.set_result(None)
 
 
+def _answer(future: "asyncio.Future[bool]", answer: bool) -> None:
+    if not future.done():
+        future.set_result(answer)
+
+
 class Alarm(Protocol):
     def cancel(self) -> None: ...
 
@@ -155,16 +160,16 @@ async def shielded(work: Awaitable[T]) -> T:
 async def readable(fd: int, timeout: float | None) -> bool:
     """Whether `fd` has something to read within `timeout` seconds. One waiter per descriptor."""
     loop = asyncio.get_running_loop()
-    future: asyncio.Future[None] = loop.create_future()
-    loop.add_reader(fd, _resolve, future)
+    future: asyncio.Future[bool] = loop.create_future()
+    # A timer of the loop: `asyncio.timeout` takes longer, and here it counts.
+    timer = None if timeout is None else loop.call_later(timeout, _answer, future, False)
+    loop.add_reader(fd, _answer, future, True)
     try:
-        async with asyncio.timeout(timeout):
-            await future
-        return True
-    except TimeoutError:
-        return False
+        return await future
     finally:
         loop.remove_reader(fd)
+        if timer is not None:
+            timer.cancel()
 
 
 class Inbox:

@@ -31,11 +31,10 @@ def test_a_full_mailbox_loses_no_grant(user):
     one, two = user(), user()
     claim = one.hold("it")
     queued = two.queue("it")
-    box = mailbox.Letter(two.engine._mailbox.name, "nobody", 1)
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_NONBLOCK) as sender:
-        address = two.engine._mailbox._prefix + box.mailbox
+        address = two.engine._mailbox._prefix + two.engine._mailbox.name
         with pytest.raises(BlockingIOError):
-            all(sender.sendto(box.text(), address) for _ in range(1_000_000))
+            all(sender.sendto(b"nobody 1 ", address) for _ in range(1_000_000))
     one.engine.release(claim)
     started_at = time.monotonic()
     assert isinstance(two.engine.wait(queued, 10.0), Granted)
@@ -54,8 +53,21 @@ def test_a_sender_with_many_unread_letters_elsewhere_still_sends(user):
         for letter in letters[:2]:
             assert one.engine._mailbox.send(letter)
     assert one.engine._mailbox.send(letters[2])
-    assert list(sleepers[2].engine._mailbox.drain())
+    assert sleepers[2].engine._mailbox.take()
     assert queued
+
+
+@pytest.mark.parametrize(("length", "looks"), [(mailbox.LONGEST - 1, 1), (mailbox.LONGEST, 2)])
+def test_a_letter_that_is_too_long_to_read_makes_its_reader_look(user, monkeypatch, length, looks):
+    one, two = user(), user()
+    one.hold("it")
+    queued = two.queue("it")
+    look, looked = two.engine._claims.look_again, []
+    monkeypatch.setattr(two.engine._claims, "look_again", lambda request: looked.append(request) or look(request))
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sender:
+        sender.sendto(b"x" * length, two.engine._mailbox._prefix + two.engine._mailbox.name)
+    two.engine.wait(queued, 0.2)
+    assert len(looked) == looks, "the last when the time is over"
 
 
 def test_a_mailbox_that_nobody_reads_any_more_passes_the_grant_on(user):

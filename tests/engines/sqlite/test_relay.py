@@ -257,8 +257,35 @@ def test_after_the_state_file_was_deleted_relays_are_gone_and_tokens_go_on(path,
     holder.queue("it")
     path.unlink()
     monkeypatch.setattr(gate, "wall_us", lambda: 1)
-    assert isinstance(holder.engine.claim(holder.request("it"), wait=True), Gone)
     assert user().token("it") > claim.token
+    assert isinstance(holder.engine.claim(holder.request("it"), wait=True), Gone)
+
+
+def test_a_relay_goes_on_until_somebody_finds_that_the_state_file_was_deleted(path, relay):
+    claim, holder, queued, waiter = relay()
+    holder.queue("it")
+    path.unlink()
+    holder.queue("it")
+    assert holder.engine.release(claim)
+    assert granted(waiter, queued).token > claim.token
+
+
+def test_a_lease_of_before_the_state_file_was_made_anew_joins_no_relay_of_the_new_one(path, relay):
+    _, holder, _, _ = relay()
+    holder.queue("it")
+    path.unlink()
+    relay()
+    assert isinstance(holder.engine.claim(holder.request("it"), wait=True), Gone)
+
+
+def test_a_release_of_before_the_state_file_was_made_anew_changes_no_relay_of_the_new_one(path, relay):
+    claim, holder, queued, waiter = relay()
+    holder.queue("it")
+    path.unlink()
+    _, newcomer, _, second = relay()
+    assert not holder.engine.release(claim)
+    assert isinstance(waiter.engine.wait(queued, AT_ONCE), Gone)
+    assert holders_and_waiters(newcomer) == ([newcomer.holder.id], [second.holder.id])
 
 
 def test_after_the_gate_was_deleted_under_a_relay_nobody_holds_anything(path, user, relay, monkeypatch):

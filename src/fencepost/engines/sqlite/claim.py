@@ -6,11 +6,12 @@ line, and to hand over to the first in line. Whatever is not so simple goes to `
 
 import os
 from collections.abc import Sequence
+from zlib import crc32
 
 from fencepost.contract.answer import Busy, Gone, Granted, Queued
 from fencepost.core.claim import Ask, Claim, Mode, Request
 from fencepost.core.holder import Holder
-from fencepost.engines.sqlite.gate import RELAYS
+from fencepost.engines.sqlite.gate import CHANGES, RELAYS
 from fencepost.engines.sqlite.heir import heir_of
 from fencepost.engines.sqlite.lane import Lane
 from fencepost.engines.sqlite.mailbox import Letter
@@ -72,7 +73,7 @@ class Claims:
             return None
         token = store.mint()
         row = (name, token, request.holder.id, request.serial, mode._value_, weight, limit, note, self._now())
-        if wait and mode is Mode.EXCLUSIVE and not request.priority and store.gate.has_line(name):
+        if wait and mode is Mode.EXCLUSIVE and not request.priority and store.gate.has_line(crc32(name.encode())):
             place = self._join(request, token, row)
             if place is not None:
                 return Queued(request, (), place)
@@ -91,10 +92,12 @@ class Claims:
                 return True
             if self._store.tracks.relay_of(name):
                 self._queue.transfer.to_file()
-        if token is not None and gate.has_line(name):
-            if self._hand_over(holder.id, name, token):
+        # As `hash_of` says, without the call.
+        hashed = crc32(name.encode())
+        if token is not None and gate.has_line(hashed):
+            if self._hand_over(holder.id, name, hashed, token):
                 return True
-            gate.note_line(name, there=False)
+            gate.note_line(hashed, there=False)
         if self._store.execute(RELEASE, (name, token, holder.id, self._now())).rowcount == 1:
             return True
         return self._queue.atomically(self._let_go, holder.id, serial, name, token)
@@ -105,13 +108,13 @@ class Claims:
     def _let_go_each(self, claims: Sequence[Claim]) -> tuple[bool, ...]:
         return tuple(self._let_go(holder.id, serial, ask.name, token) for holder, serial, ask, token in claims)
 
-    def _hand_over(self, holder: str, name: str, token: int) -> bool:
+    def _hand_over(self, holder: str, name: str, hashed: int, token: int) -> bool:
         """Whether the name went to the first in line."""
         store, queue, now = self._store, self._queue, self._now()
-        heir = heir_of(store.gate, name, token, now) if queue.lease_ends.get(holder, 0.0) > now else None
-        number = store.mint()
-        store.gate.note_change()
-        told = heir is not None and queue.mailbox.send(Letter(heir.mailbox, heir.holder, heir.serial, (number,)))
+        gate, number = store.gate, store.mint()
+        heir = heir_of(gate, hashed, token, now, number) if queue.lease_ends.get(holder, 0.0) > now else None
+        gate.words[CHANGES] += 1
+        told = heir is not None and queue.mailbox.send(heir)
         if told:
             # It slept, and the kernel may have put it on our processor, behind us.
             os.sched_yield()

@@ -30,6 +30,7 @@ LOW = 10
 RECORDS = (8, 16)
 # One byte for the names of one hash, set while somebody may wait for one of them.
 LINES = range(2048, 4096)
+_FIRST_LINE, _MOST_LINES = LINES.start, len(LINES)
 # What `heir` notes: who is first in line.
 HEIRS = range(4096, 8192)
 # The queues that `relay` keeps; the word RELAYS says which of them are in use, one bit for each.
@@ -55,8 +56,9 @@ def _digest(number: int) -> int:
     return zlib.crc32(b"ceiling %d" % number) | 1 << 32
 
 
-def _line(name: str) -> int:
-    return LINES[zlib.crc32(name.encode()) % len(LINES)]
+def hash_of(name: str) -> int:
+    """What notes about the name are found by."""
+    return zlib.crc32(name.encode())
 
 
 class Gate:
@@ -122,19 +124,15 @@ class Gate:
             self._reserve(number + AHEAD_US)
         words[LAST] = max(words[LAST], number)
 
-    def has_line(self, name: str) -> bool:
-        """Whether somebody may wait for the name, or for another of the same hash. A wrong guess costs time only."""
-        return self.notes[_line(name)] != 0
+    def has_line(self, hashed: int) -> bool:
+        """Whether somebody may wait for a name of this hash. A wrong guess costs time only."""
+        return self.notes[_FIRST_LINE + hashed % _MOST_LINES] != 0
 
-    def note_line(self, name: str, *, there: bool) -> None:
-        self.notes[_line(name)] = there
-
-    @property
-    def changes(self) -> int:
-        """Grows with every change that may make another the first in line."""
-        return int(self.words[CHANGES])
+    def note_line(self, hashed: int, *, there: bool) -> None:
+        self.notes[_FIRST_LINE + hashed % _MOST_LINES] = there
 
     def note_change(self) -> None:
+        """There is a change that may make another the first in line."""
         self.words[CHANGES] += 1
 
     @property

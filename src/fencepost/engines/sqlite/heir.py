@@ -7,40 +7,33 @@ whoever buries it grants the name to the first in line, which is the heir that a
 """
 
 import struct
-import zlib
-from typing import NamedTuple
 
-from fencepost.engines.sqlite.gate import HEIRS, Gate
+from fencepost.engines.sqlite.gate import CHANGES, HEIRS, Gate, hash_of
+from fencepost.engines.sqlite.mailbox import Letter, made
 
 # The changes so far, the token held before us, the end of our lease, our serial, lengths, holder and mailbox.
 _NOTE = struct.Struct("<QQdqBB64s32s")
 _SLOT = 128
-_SLOTS = len(HEIRS) // _SLOT
+_FIRST, _SLOTS = HEIRS.start, len(HEIRS) // _SLOT
 
 
-class Heir(NamedTuple):
-    holder: str
-    serial: int
-    mailbox: str
-
-
-def note_heir(gate: Gate, name: str, token: int, lease_ends: float, heir: Heir) -> None:
-    """We are the first to get `name`, which is held alone with `token`."""
-    holder, mailbox = heir.holder.encode(), heir.mailbox.encode()
+def note_heir(gate: Gate, name: str, token: int, lease_ends: float, heir: Letter) -> None:
+    """Whoever `heir` is for is the first to get `name`, which is held alone with `token`."""
+    mailbox, holder = heir.mailbox.encode(), heir.holder.encode()
     if len(holder) <= 64 and len(mailbox) <= 32:
         _NOTE.pack_into(
-            gate.notes, _at(name), gate.changes, token, lease_ends, heir.serial,
+            gate.notes, _FIRST + hash_of(name) % _SLOTS * _SLOT, gate.words[CHANGES], token, lease_ends, heir.serial,
             len(holder), len(mailbox), holder, mailbox,
         )  # fmt: skip
 
 
-def heir_of(gate: Gate, name: str, token: int, now: float) -> Heir | None:
-    """Who certainly gets `name` when `token` is released; None if that is not known."""
-    changes, held, lease_ends, serial, long, wide, holder, mailbox = _NOTE.unpack_from(gate.notes, _at(name))
-    if changes != gate.changes or held != token or lease_ends <= now:
+def heir_of(gate: Gate, hashed: int, token: int, now: float, number: int) -> Letter | None:
+    """What to tell whoever certainly gets a name of this hash when `token` is released, with `number` as its token.
+
+    None if that is not known.
+    """
+    at = _FIRST + hashed % _SLOTS * _SLOT
+    changes, held, lease_ends, serial, long, wide, holder, mailbox = _NOTE.unpack_from(gate.notes, at)
+    if held != token or lease_ends <= now or changes != gate.words[CHANGES]:
         return None
-    return Heir(holder[:long].decode(), serial, mailbox[:wide].decode())
-
-
-def _at(name: str) -> int:
-    return HEIRS.start + zlib.crc32(name.encode()) % _SLOTS * _SLOT
+    return made(Letter, (mailbox[:wide].decode(), holder[:long].decode(), serial, (number,)))

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from fencepost.contract.answer import Granted, Queued
 from fencepost.core.claim import Claim, Mode, Request
-from fencepost.engines.sqlite.mailbox import Letter
+from fencepost.engines.sqlite.mailbox import Letter, made
 from fencepost.engines.sqlite.place import LOOK_AFTER, Place
 from fencepost.engines.sqlite.queue import Queue
 
@@ -55,7 +55,8 @@ class Lane:
     def release_inside(self, claim: Claim) -> Sequence[Letter] | None:
         holder, _, ask, token = claim
         now = self._now()
-        relay = self._tracks.relay_of(ask.name) if self._store.is_current() else None
+        # Whatever became of the state file: a relay that has this token at its head is the one that granted it.
+        relay = self._tracks.relay_of(ask.name)
         self.is_open = relay is not None
         if relay is None or token is None or self._queue.lease_ends.get(holder.id, 0.0) <= now:
             return None
@@ -66,22 +67,23 @@ class Lane:
         name, mode, weight, limit, note = asks[0]
         if len(asks) > 1 or mode is not Mode.EXCLUSIVE or not weight == limit == 1 or note or priority:
             return None
-        relay = self._tracks.relay_of(name) if self._store.is_current() else None
+        relay = self._tracks.relay_of(name) if self._store.is_paired() else None
         self.is_open = relay is not None
         if relay is None:
             return None
         queue, who, now = self._queue, holder.id, self._now()
         lease_ends = queue.lease_ends.get(who, 0.0)
         mailbox = queue.mailbox.name
-        free = relay.is_free()
-        reachable = mailbox and queue.addresses.get(who) == mailbox
-        if lease_ends <= now or not (free or reachable) or serial <= queue.latest.get(who, 0):
+        if lease_ends <= now or serial <= queue.latest.get(who, 0):
+            return None
+        if not (mailbox and queue.addresses.get(who) == mailbox) and not relay.is_free():
             return None
         queue.latest[who] = serial
         number = self._gate.mint()
-        if not relay.join(number, number, now, serial, lease_ends, who, mailbox):
+        before = relay.join(number, number, now, serial, lease_ends, who, mailbox)
+        if before is None:
             return None
-        if free:
-            return Granted((number,))
+        if not before:
+            return made(Granted, ((number,),))
         place = queue.places[who, serial] = Place((number,), now + LOOK_AFTER)
-        return Queued(request, (), place)
+        return made(Queued, (request, (), place))

@@ -8,7 +8,6 @@ import errno
 import os
 import secrets
 import socket
-from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -19,6 +18,8 @@ from fencepost.engines.sqlite.location import make_folder
 LONGEST = 4096
 MOST_ADDRESSES = 64
 NOBODY = (errno.ECONNREFUSED, errno.ENOENT)
+# A NamedTuple, without the two calls that its own constructor takes.
+made = tuple.__new__
 
 
 class Letter(NamedTuple):
@@ -26,11 +27,6 @@ class Letter(NamedTuple):
     holder: str
     serial: int
     tokens: tuple[int, ...] = ()
-
-    def text(self) -> bytes:
-        _, holder, serial, tokens = self
-        told = str(tokens[0]) if len(tokens) == 1 else ",".join(map(str, tokens))
-        return f"{holder} {serial} {told}".encode()
 
 
 def read(text: bytes) -> tuple[tuple[str, int], tuple[int, ...]]:
@@ -58,7 +54,7 @@ class Mailbox:
         self.name = ""
         self._directory = -1
         self.room = 1
-        self._made: socket.socket | None = None
+        self._inbox: socket.socket | None = None
         self._prefix = ""
         # Sockets connected to those we wrote to lately: finding a box by its path takes longer than the letter.
         self._known: dict[str, socket.socket] = {}
@@ -68,10 +64,10 @@ class Mailbox:
 
     @property
     def inbox(self) -> socket.socket:
-        made = self._made
-        if made is None:
-            made = self._made = _socket()
-        return made
+        inbox = self._inbox
+        if inbox is None:
+            inbox = self._inbox = _socket()
+        return inbox
 
     def fileno(self) -> int:
         return self.inbox.fileno()
@@ -90,18 +86,20 @@ class Mailbox:
 
     def send(self, letter: Letter) -> bool:
         """False if there is nobody at that address any more."""
-        text = letter.text()
+        mailbox, holder, serial, tokens = letter
+        told = tokens[0] if len(tokens) == 1 else ",".join(map(str, tokens))
+        text = f"{holder} {serial} {told}".encode()
         with self._sending:
-            known = self._known.get(letter.mailbox)
+            known = self._known.get(mailbox)
             if known is not None:
                 try:
                     known.send(text, socket.MSG_DONTWAIT)
                     return True
                 except OSError:
                     # Gone, or full: the slow way tells which.
-                    del self._known[letter.mailbox]
+                    del self._known[mailbox]
                     known.close()
-            return self._closed or self._send_to_stranger(letter.mailbox, text)
+            return self._closed or self._send_to_stranger(mailbox, text)
 
     def _send_to_stranger(self, name: str, text: bytes) -> bool:
         try:
@@ -119,29 +117,26 @@ class Mailbox:
         self._reach()
         if len(self._known) >= MOST_ADDRESSES:
             self._forget()
-        made = _socket()
+        outbox = _socket()
         try:
-            made.connect(self._prefix + name)
+            outbox.connect(self._prefix + name)
         except BaseException:
-            made.close()
+            outbox.close()
             raise
-        self._known[name] = made
-        return made
+        self._known[name] = outbox
+        return outbox
 
     def _forget(self) -> None:
         known, self._known = self._known, {}
         for each in known.values():
             each.close()
 
-    def drain(self) -> Iterator[bytes | None]:
-        """The letters in the box; None for one that is too long to read."""
-        receive = self.inbox.recv
-        while True:
-            try:
-                letter = receive(LONGEST, socket.MSG_DONTWAIT)
-            except OSError:
-                break
-            yield letter if len(letter) < LONGEST else None
+    def take(self) -> bytes | None:
+        """The next letter in the box, or None if there is none."""
+        try:
+            return self.inbox.recv(LONGEST, socket.MSG_DONTWAIT)
+        except OSError:
+            return None
 
     def unlink(self, name: str) -> None:
         try:
@@ -160,9 +155,9 @@ class Mailbox:
     def move_out(self) -> None:
         """Give up a box that somebody deleted; `open` makes another."""
         self.name = ""
-        made, self._made = self._made, None
-        if made is not None:
-            made.close()
+        inbox, self._inbox = self._inbox, None
+        if inbox is not None:
+            inbox.close()
 
     def close(self) -> None:
         with self._sending:

@@ -36,9 +36,9 @@ class Queue:
         self.now = now
         self.places: dict[Key, Place] = {}
         self.letters: Sequence[Letter] = ()
-        # Of each lease of this engine: when it ends, counted from the send; its latest serial, as a request that is not
-        # newer may have been asked before; and the mailbox that the state file is known to have for it.
-        self.lease_ends: dict[str, float] = {}
+        self.lease_ends = store.lease_ends
+        # Of each lease of this engine: its latest serial, as a request that is not newer may have been asked before;
+        # and the mailbox that the state file is known to have for it.
         self.latest: dict[str, int] = {}
         self.addresses: dict[str, str] = {}
 

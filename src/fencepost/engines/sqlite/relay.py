@@ -17,7 +17,7 @@ from typing import NamedTuple
 from zlib import crc32
 
 from fencepost.engines.sqlite.gate import RELAYS, TRACKS, Gate
-from fencepost.engines.sqlite.mailbox import Letter
+from fencepost.engines.sqlite.mailbox import Letter, made
 
 # A slot: four words, the name, and the ring.
 _SLOT = 4096
@@ -76,7 +76,7 @@ class Track:
         self._gate.notes[self.text : self.text + len(name)] = name
         words[self.length] = len(name)
         words[self._head] = words[self._tail] = 0
-        if not all(self.join(*runner) for runner in runners):
+        if any(self.join(*runner) is None for runner in runners):
             return False
         words[RELAYS] |= self.bit
         return True
@@ -90,19 +90,19 @@ class Track:
 
     def join(
         self, ticket: int, token: int, since: float, serial: int, lease_ends: float, holder: str, mailbox: str
-    ) -> bool:
-        """Stand behind the last; whoever is alone has the name. False if there is no room."""
-        words = self._gate.words
-        tail = words[self._tail]
+    ) -> int | None:
+        """Stand behind the last: behind how many; whoever is alone has the name. None if there is no room."""
+        gate = self._gate
+        words = gate.words
+        tail: int = words[self._tail]
+        before = tail - words[self._head]
         who, where = holder.encode(), mailbox.encode()
-        if tail - words[self._head] >= ROOM or len(who) > _LONGEST_HOLDER or len(where) > _LONGEST_MAILBOX:
-            return False
+        if before >= ROOM or len(who) > _LONGEST_HOLDER or len(where) > _LONGEST_MAILBOX:
+            return None
         at = self._ring + tail % ROOM * _PLACE
-        _RUNNER.pack_into(
-            self._gate.notes, at, ticket, token, since, serial, lease_ends, len(who), len(where), who, where
-        )
+        _RUNNER.pack_into(gate.notes, at, ticket, token, since, serial, lease_ends, len(who), len(where), who, where)
         words[self._tail] = tail + 1
-        return True
+        return before
 
     def pass_on(self, token: int, now: float) -> tuple[Letter, ...] | None:
         """From the holder with this token to the next in line: what to tell it, nothing if nobody is.
@@ -125,7 +125,7 @@ class Track:
         number = gate.mint()
         _GRANT.pack_into(notes, at + _TOKEN, number, now)
         words[self._head] = heir
-        return (Letter(where[:wide].decode(), who[:long].decode(), serial, (number,)),)
+        return (made(Letter, (where[:wide].decode(), who[:long].decode(), serial, (number,))),)
 
     def runners(self) -> Iterator[Runner]:
         """All of them, the holder first."""
@@ -151,6 +151,8 @@ class Tracks:
     def __init__(self, gate: Gate) -> None:
         self._gate = gate
         self._tracks = [Track(gate, index) for index in range(COUNT)]
+        # The name asked for last: whoever hands a lock around asks for the same again and again.
+        self._last: tuple[str, bytes, int, Track] = ("", b"", 0, self._tracks[0])
 
     def relay_of(self, name: str) -> Track | None:
         """The relay that has the queue of `name` now."""
@@ -159,9 +161,12 @@ class Tracks:
         used = words[RELAYS]
         if not used:
             return None
-        key = name.encode()
-        track = self._tracks[crc32(key) % COUNT]
-        start, length = track.text, len(key)
+        last, key, length, track = self._last
+        if last != name:
+            key, track = name.encode(), self.slot_for(name)
+            length = len(key)
+            self._last = (name, key, length, track)
+        start = track.text
         if used & track.bit and words[track.length] == length and gate.notes[start : start + length] == key:
             return track
         return None

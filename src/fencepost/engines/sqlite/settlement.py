@@ -5,8 +5,9 @@ import math
 from fencepost.contract.answer import Busy, Gone, Granted, Queued
 from fencepost.core.claim import Claim, Mode, Request, admits, ahead
 from fencepost.core.priority import BAND, turn_of
-from fencepost.engines.sqlite.gate import LOW
-from fencepost.engines.sqlite.heir import Heir, note_heir
+from fencepost.engines.sqlite.gate import LOW, hash_of
+from fencepost.engines.sqlite.heir import note_heir
+from fencepost.engines.sqlite.mailbox import Letter
 from fencepost.engines.sqlite.place import Place
 from fencepost.engines.sqlite.queue import Queue
 from fencepost.engines.sqlite.row import Row
@@ -87,7 +88,7 @@ class Settlement:
             (row,) = rows
             if not row.waiting and row.mode == Mode.EXCLUSIVE:
                 queue = self._queue
-                heir = Heir(request.holder.id, request.serial, queue.mailbox.name)
+                heir = Letter(queue.mailbox.name, request.holder.id, request.serial)
                 ends = queue.lease_ends.get(request.holder.id, 0.0)
                 note_heir(self._store.gate, row.name, row.number, ends, heir)
 
@@ -142,7 +143,7 @@ class Settlement:
         place = queue.places[request.holder.id, request.serial] = Place(turns)
         queue.change("move_in", request.holder.id, queue.mailbox.name)
         for name in request.names:
-            gate.note_line(name, there=True)
+            gate.note_line(hash_of(name), there=True)
         self._insert(request, turns, waiting=1)
         if priority < 0:
             gate.words[LOW] = 1

@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from fencepost.engines.sqlite.gate import LOW, Gate, boot_id
+from fencepost.engines.sqlite.gate import DEVICE, INODE, LOW, Gate, boot_id
 from fencepost.engines.sqlite.inheritance import never_close
 from fencepost.engines.sqlite.location import make_folder
 from fencepost.engines.sqlite.relay import Tracks
@@ -34,6 +34,8 @@ class Store:
         self.tracks = Tracks(gate)
         self._identity: tuple[int, int] | None = None
         self._connection: sqlite3.Connection | None = None
+        # When the leases of this engine end, as far as the file that is open knows them: counted from the send.
+        self.lease_ends: dict[str, float] = {}
         self.execute: Callable[..., sqlite3.Cursor] = _not_open
         # The gate's own, so that the busiest calls go straight to it.
         self.try_enter: Callable[[], bool] = self._enter_first
@@ -43,7 +45,6 @@ class Store:
     def run(self, work: Callable[..., T], *args: Any) -> T:
         """`work` on the file at the path. What a damaged one knew is gone, so the answer of a new one is definite."""
         try:
-            # As `is_current` says, without the call.
             try:
                 status = os.stat(self.path)
             except FileNotFoundError:
@@ -63,13 +64,13 @@ class Store:
             self.roll_back()
             raise
 
-    def is_current(self) -> bool:
-        """Whether the file at the path is the one that we have open."""
-        try:
-            status = os.stat(self.path)
-        except FileNotFoundError:
-            return False
-        return (status.st_dev, status.st_ino) == self._identity and not self.gate.fresh
+    def is_paired(self) -> bool:
+        """Whether the state file that we have open is the one that belongs to the gate.
+
+        The one at the path may be another, or gone: whoever finds that pairs the gate with a new one.
+        """
+        words = self.gate.words
+        return (words[DEVICE], words[INODE]) == self._identity
 
     @property
     def is_open(self) -> bool:
@@ -160,6 +161,7 @@ class Store:
                 return
         gate.fresh = False
         gate.note_change()
+        self.lease_ends.clear()
         status = os.stat(self.path)
         self._identity = gate.state_file = (status.st_dev, status.st_ino)
 

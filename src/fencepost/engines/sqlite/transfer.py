@@ -6,6 +6,7 @@ and ends after they are back: whoever is killed in between leaves rows that nobo
 
 from fencepost.core.claim import Mode
 from fencepost.core.priority import priority_of
+from fencepost.engines.sqlite.gate import hash_of
 from fencepost.engines.sqlite.relay import ROOM, Runner, Track
 from fencepost.engines.sqlite.row import Row
 from fencepost.engines.sqlite.sql import STATEMENTS
@@ -54,7 +55,7 @@ class Transfer:
             row = (name, waiting, number, each.holder, each.serial, 0, 1, mode, 1, 1, "", each.since)
             execute(STATEMENTS["claim"], row)
         execute("COMMIT")
-        store.gate.note_line(name, there=True)
+        store.gate.note_line(hash_of(name), there=True)
         store.gate.note_change()
         track.end()
 

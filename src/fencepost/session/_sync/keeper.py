@@ -62,7 +62,8 @@ class Keeper:
         self._end: str | None = "it was not opened"
         self._ending = StateLock()
         self._closed = False
-        self._grants: dict[tuple[int, str], Grant] = {}
+        # The grants that live on the lease, by serial and name.
+        self.kept: dict[tuple[int, str], Grant] = {}
         self._serials = itertools.count(1)
         self._stop = runtime.Event()
         self._alarm: runtime.Alarm | None = None
@@ -213,7 +214,7 @@ class Keeper:
             return
         self.ends_at = self.terms.ends_at(sent_at)
         for serial, name, reason in renewal.gone:
-            grant = self._grants.pop((serial, name), None)
+            grant = self.kept.pop((serial, name), None)
             if grant is not None:
                 self.lose_grant(grant, reason)
         if self._failing:
@@ -231,16 +232,16 @@ class Keeper:
         grants = []
         for ask, token in zip(asks, tokens, strict=True):
             grant = Grant(self, made(Claim, (holder, serial, ask, token)), token, granted_at)
-            self._grants[serial, ask.name] = grant
+            self.kept[serial, ask.name] = grant
             grants.append(grant)
         return tuple(grants)
 
     def disown(self, claim: Claim) -> None:
-        self._grants.pop((claim.serial, claim.ask.name), None)
+        self.kept.pop((claim.serial, claim.ask.name), None)
 
     def disown_all(self, request: Request) -> None:
         for ask in request.asks:
-            grant = self._grants.pop((request.serial, ask.name), None)
+            grant = self.kept.pop((request.serial, ask.name), None)
             if grant is not None:
                 grant.end_by_release()
 
@@ -252,11 +253,11 @@ class Keeper:
         return [grant for grant in self.grants() if grant.flow is flow]
 
     def grants(self) -> list[Grant]:
-        return list(self._grants.values())
+        return list(self.kept.values())
 
     def _take_grants(self) -> list[Grant]:
         taken = self.grants()
-        self._grants.clear()
+        self.kept.clear()
         return taken
 
     def lose_grant(self, grant: Grant, reason: str) -> None:

@@ -47,7 +47,9 @@ def obtain(
             if isinstance(answer, _REFUSED) and answer.ahead:
                 _check_agreement(request, answer)
             if isinstance(answer, Queued):
-                if timeout is None:
+                if answer.ahead:
+                    _check_agreement(request, answer)
+                if timeout is None and keeper.kept:
                     _check_not_waiting_for_itself(keeper, request)
                 answer = _queue(presence, keeper, answer, until)
             if isinstance(answer, Granted):
@@ -63,6 +65,7 @@ def obtain(
                         _announce(presence, grants, waited)
                     return None
             elif isinstance(answer, Busy):
+                _check_agreement(request, answer)
                 return Denial(answer.ahead, now() - started_at)
             elif isinstance(answer, Gone):
                 presence.check_open()
@@ -117,9 +120,9 @@ def _queue(
         answer: Granted | Queued | Busy | Gone = queued
         while isinstance(answer, Queued):
             # No longer than the lease is proven: a waiter cut off from the engine must not wait for ever.
-            at = now()
-            left = min(until, keeper.ends_at) - at
-            if left <= 0 or not keeper.proven_at(at):
+            asked_at = now()
+            left = min(until, keeper.ends_at) - asked_at
+            if left <= 0 or not keeper.proven_at(asked_at):
                 return answer
             try:
                 answer = presence.engine.wait(answer, left)

@@ -120,7 +120,7 @@ class AsyncRoom:
     def _deliver(self) -> int:
         """Hand out the mail there is, or the first of it if only one waits; how much that was."""
         count = 0
-        for letter in self._box.drain():
+        while (letter := self._box.take()) is not None:
             self._hand_out(letter)
             count += 1
             if len(self._places) <= 1:
@@ -133,7 +133,8 @@ class AsyncRoom:
                 self._died(fd)
 
     def _hand_out(self, letter: bytes | None) -> None:
-        if letter is None:
+        # One that is too long to read may be for anybody.
+        if letter is None or len(letter) >= mailbox.LONGEST:
             for place in list(self._places.values()):
                 place.stir()
             return
