@@ -247,7 +247,7 @@ class AsyncKeeper:
 
     def held_here(self) -> list[AsyncGrant]:
         """The grants whose blocks this thread or task is in."""
-        if not self._grants:
+        if not self.kept:
             return []
         flow = runtime.current_flow()
         return [grant for grant in self.grants() if grant.flow is flow]

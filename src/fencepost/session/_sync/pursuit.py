@@ -47,8 +47,6 @@ def obtain(
             if isinstance(answer, _REFUSED) and answer.ahead:
                 _check_agreement(request, answer)
             if isinstance(answer, Queued):
-                if answer.ahead:
-                    _check_agreement(request, answer)
                 if timeout is None and keeper.kept:
                     _check_not_waiting_for_itself(keeper, request)
                 answer = _queue(presence, keeper, answer, until)
