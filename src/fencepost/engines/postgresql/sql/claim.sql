@@ -35,6 +35,9 @@ BEGIN
           AND (_token IS NULL OR NOT EXISTS (
               SELECT FROM {schema}.claim WHERE key = _key AND name = _name AND token IS NULL));
         IF FOUND THEN
+            -- Whoever loses its place in a crash loses its connection, too, and asks again. Nobody behind it has to wait
+            -- for the disk, or for a standby.
+            _done := set_config('synchronous_commit', 'off', true) IS NULL;
             RETURN '{"ahead": [], "again": ' || extract(epoch FROM _until - clock_timestamp()) * 1000 || '}';
         END IF;
     END IF;
