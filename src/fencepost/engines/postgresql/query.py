@@ -9,8 +9,9 @@ Rows = list[tuple[bytes | None, ...]]
 
 
 # A planner that finds our tables empty, as they often are, would read them from end to end ever after: past all that
-# was given back and is not vacuumed yet.
-ADVICE = {"enable_seqscan": "off", "enable_bitmapscan": "off", "jit": "off"}
+# was given back and is not vacuumed yet. And it would plan each statement anew the first five times on each connection,
+# which takes longer than all else.
+ADVICE = {"enable_seqscan": "off", "enable_bitmapscan": "off", "jit": "off", "plan_cache_mode": "force_generic_plan"}
 ADVISE = "; ".join(f"SET {setting} = {value}" for setting, value in ADVICE.items())
 _LOCALLY = ", ".join(f"set_config('{setting}', '{value}', true)" for setting, value in ADVICE.items())
 

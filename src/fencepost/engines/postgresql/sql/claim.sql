@@ -1,40 +1,44 @@
--- The two frequent cases: one name, wanted alone, and nobody there: its token as text. Or somebody holds it who is alive,
--- and we may wait: the last place in the queue. In all others what `enter` answers.
+-- The two frequent cases: one name, wanted alone, and nobody there: its token as text. Or the last in line, or the only
+-- one to hold it, is alive, and we may wait: a place behind. In all others what `enter` answers.
 CREATE FUNCTION {schema}.claim(_holder text, _serial bigint, _name text, _note text, _wait boolean) RETURNS text
 LANGUAGE plpgsql AS $$
 DECLARE
     _key bigint := hashtextextended(_name, 0);
-    _latched boolean;
-    _token bigint;
+    _done boolean;
     _ticket bigint;
+    _token bigint;
+    _mode text;
+    _until timestamptz;
 BEGIN
-    _latched := pg_advisory_xact_lock(1717923427, hashtext(_name)) IS NOT NULL;
-    INSERT INTO {schema}.claim (key, name, ticket, token, holder, serial, part, mode, weight, most, note, since)
-    SELECT _key, _name, number, number, _holder, _serial, 0, 'exclusive', 1, 1, _note, clock_timestamp()
-    FROM (
-        SELECT nextval('{schema}.token') AS number FROM {schema}.life, {schema}.lease
-        WHERE one AND id = _holder AND expires_at > clock_timestamp() AND _serial <> ALL (given_up)
-          AND NOT EXISTS (SELECT FROM {schema}.claim WHERE key = _key AND name = _name)
-        LIMIT 1
-    ) AS grant_
-    RETURNING token INTO _token;
-    IF FOUND THEN
+    _done := pg_advisory_xact_lock(1717923427, hashtext(_name)) IS NOT NULL;
+    SELECT last.ticket, last.token, last.mode, theirs.expires_at INTO _ticket, _token, _mode, _until
+    FROM {schema}.life CROSS JOIN {schema}.lease AS mine
+    LEFT JOIN LATERAL (
+        SELECT ticket, token, mode, holder FROM {schema}.claim
+        WHERE key = _key AND name = _name ORDER BY ticket DESC LIMIT 1) AS last ON true
+    LEFT JOIN {schema}.lease AS theirs ON theirs.id = last.holder
+    WHERE one AND mine.id = _holder AND mine.expires_at > clock_timestamp() AND _serial <> ALL (mine.given_up);
+    IF FOUND AND _ticket IS NULL THEN
+        _token := nextval('{schema}.token');
+        INSERT INTO {schema}.claim (key, name, ticket, token, holder, serial, part, mode, weight, most, note, since)
+        VALUES (_key, _name, _token, _token, _holder, _serial, 0, 'exclusive', 1, 1, _note, clock_timestamp());
         RETURN _token;
     END IF;
-    IF _wait THEN
+    -- Those of low priority, from 2^54 on, come behind us.
+    IF _wait AND _until > clock_timestamp()
+        AND (_token IS NULL AND _ticket < 18014398509481984 OR _token IS NOT NULL AND _mode = 'exclusive')
+    THEN
         INSERT INTO {schema}.claim (key, name, ticket, holder, serial, part, mode, weight, most, note, since)
         SELECT _key, _name, nextval('{schema}.token'), _holder, _serial, 0, 'exclusive', 1, 1, _note, clock_timestamp()
-        FROM {schema}.lease AS mine
-        WHERE id = _holder AND expires_at > clock_timestamp() AND _serial <> ALL (given_up)
-          AND NOT EXISTS (SELECT FROM {schema}.claim WHERE holder = _holder AND serial = _serial)
-          AND NOT EXISTS (SELECT FROM {schema}.claim WHERE key = _key AND ticket >= 18014398509481984 AND token IS NULL)
-          AND EXISTS (
-              SELECT FROM {schema}.claim AS held JOIN {schema}.lease AS living ON living.id = held.holder
-              WHERE held.key = _key AND held.name = _name AND held.token IS NOT NULL
-                AND living.expires_at > clock_timestamp())
-        RETURNING ticket INTO _ticket;
+        WHERE NOT EXISTS (SELECT FROM {schema}.claim WHERE holder = _holder AND serial = _serial)
+          -- Who holds may have come after one of high priority who waits.
+          AND (_token IS NULL OR NOT EXISTS (
+              SELECT FROM {schema}.claim WHERE key = _key AND name = _name AND token IS NULL));
         IF FOUND THEN
-            RETURN {schema}.ahead(_holder, _serial);
+            -- Whoever loses its place in a crash loses its connection, too, and asks again. Nobody behind it has to wait
+            -- for the disk, or for a standby.
+            _done := set_config('synchronous_commit', 'off', true) IS NULL;
+            RETURN '{"ahead": [], "again": ' || extract(epoch FROM _until - clock_timestamp()) * 1000 || '}';
         END IF;
     END IF;
     RETURN {schema}.enter(
@@ -73,8 +77,9 @@ BEGIN
     IF _there = 0 THEN
         _ticket := nextval('{schema}.token') - _priority * 18014398509481984;
         INSERT INTO {schema}.claim (key, name, ticket, holder, serial, part, mode, weight, most, note, since)
-        SELECT hashtextextended(ask.name, 0), ask.name, _ticket, _holder, _serial, ask.part, ask.mode, ask.weight,
-               ask.most, ask.note, clock_timestamp()
+        SELECT hashtextextended(ask.name, 0), ask.name, _ticket, _holder, _serial,
+               CASE WHEN cardinality(_names) = 1 AND ask.mode = 'exclusive' THEN 0 ELSE ask.part END, ask.mode,
+               ask.weight, ask.most, ask.note, clock_timestamp()
         FROM unnest(_names, _modes, _weights, _limits, _notes) WITH ORDINALITY
              AS ask (name, mode, weight, most, note, part);
     END IF;
@@ -159,50 +164,39 @@ BEGIN
     END LOOP;
 END $$;
 
--- The frequent case of what `promote` decides: nobody holds the name, and the first in line is alive and wants it alone.
-CREATE FUNCTION {schema}.hand_over(_key bigint, _name text) RETURNS boolean LANGUAGE plpgsql AS $$
-DECLARE
-    _next record;
-    _nothing boolean;
-BEGIN
-    UPDATE {schema}.claim AS next SET token = nextval('{schema}.token'), since = clock_timestamp()
-    FROM {schema}.lease, {schema}.life
-    WHERE one AND lease.id = next.holder AND lease.expires_at > clock_timestamp()
-      AND next.key = _key AND next.name = _name AND next.token IS NULL AND next.mode = 'exclusive'
-      AND next.ticket = (SELECT min(ticket) FROM {schema}.claim WHERE key = _key AND name = _name AND token IS NULL)
-      AND NOT EXISTS (SELECT FROM {schema}.claim WHERE key = _key AND name = _name AND token IS NOT NULL)
-      AND NOT EXISTS (
-          SELECT FROM {schema}.claim AS part
-          WHERE part.holder = next.holder AND part.serial = next.serial AND part.name <> _name)
-    RETURNING next.holder, next.serial, next.token, lease.channel INTO _next;
-    IF NOT FOUND THEN
-        RETURN false;
-    END IF;
-    IF _next.channel <> '' THEN
-        _nothing := pg_notify(_next.channel, _next.holder || ':' || _next.serial || ':' || _next.token) IS NULL;
-    END IF;
-    RETURN true;
-END $$;
-
 -- Give back exactly one claim: whether it was held. Whoever waits first holds from here on, and is told.
 CREATE FUNCTION {schema}.release(_holder text, _serial bigint, _name text, _token bigint) RETURNS boolean
 LANGUAGE plpgsql AS $$
 DECLARE
     _key bigint := hashtextextended(_name, 0);
-    _latched boolean;
+    _done boolean;
+    _mode text;
     _held boolean;
-    _waited_for boolean;
+    _first bigint;
+    _next record;
 BEGIN
-    _latched := pg_advisory_xact_lock(1717923427, hashtext(_name)) IS NOT NULL;
+    _done := pg_advisory_xact_lock(1717923427, hashtext(_name)) IS NOT NULL;
     DELETE FROM {schema}.claim
     WHERE key = _key AND name = _name AND holder = _holder AND serial = _serial AND token = _token
-    RETURNING EXISTS (SELECT FROM {schema}.lease WHERE id = _holder AND expires_at > clock_timestamp()),
-              EXISTS (SELECT FROM {schema}.claim WHERE key = _key AND token IS NULL) INTO _held, _waited_for;
-    IF _waited_for AND NOT {schema}.hand_over(_key, _name) THEN
+    RETURNING mode, EXISTS (SELECT FROM {schema}.lease WHERE id = _holder AND expires_at > clock_timestamp()),
+        (SELECT ticket FROM {schema}.claim WHERE key = _key AND name = _name AND token IS NULL ORDER BY ticket LIMIT 1)
+    INTO _mode, _held, _first;
+    IF _first IS NULL THEN
+        RETURN coalesce(_held, false);
+    END IF;
+    -- The frequent case of what `promote` decides: nobody else holds it, and the first in line is alive and wants it alone.
+    UPDATE {schema}.claim AS next SET token = nextval('{schema}.token'), since = clock_timestamp()
+    FROM {schema}.lease, {schema}.life
+    WHERE next.key = _key AND next.ticket = _first AND next.part = 0 AND next.name = _name
+      AND _mode = 'exclusive' AND one AND lease.id = next.holder AND lease.expires_at > clock_timestamp()
+    RETURNING next.holder, next.serial, next.token, lease.channel INTO _next;
+    IF NOT FOUND THEN
         PERFORM {schema}.bury(_name);
         PERFORM {schema}.promote(_name);
+    ELSIF _next.channel <> '' THEN
+        _done := pg_notify(_next.channel, _next.holder || ':' || _next.serial || ':' || _next.token) IS NULL;
     END IF;
-    RETURN coalesce(_held, false);
+    RETURN _held;
 END $$;
 
 -- Turn a claim of the whole name into a shared one, with its token: whether it was held. Readers that stand next come in.

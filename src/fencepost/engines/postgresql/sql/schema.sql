@@ -28,7 +28,7 @@ CREATE TABLE {schema}.lease (
 ) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 500);
 
 -- One row per ask: with a token it is held, without one it waits. The lowest ticket goes first: that of the arrival,
--- less 2^54 for each step of priority.
+-- less 2^54 for each step of priority. `part` is 0 if it is all of its request and wants the name alone.
 CREATE TABLE {schema}.claim (
     key     bigint NOT NULL,
     name    text NOT NULL,

@@ -75,15 +75,20 @@ class SqlFence:
     def execute(self, name: str, grant: Tokened | int, sql: str, params: Any = ()) -> Answer:
         """Claim, and run one statement of the caller's, in the style of its own library: what it gave.
 
-        One statement more than without a fence; with psycopg in autocommit mode, in the same round trip. If the
-        statement fails, so does the claim.
+        One statement more than without a fence, and in an open transaction a savepoint; with psycopg, in the same round
+        trip. If the statement fails, so does the claim.
         """
         check_name(name)
         token = token_of(grant)
-        if self._driver.in_transaction():
+        if not self._driver.in_transaction():
+            return self._mark.behind(name, token, sql, params)
+        answer = self._mark.within(name, token, sql, params, len(self._claims))
+        if answer is None:
             with self.guard(name, grant):
                 return self._driver.raw(sql, params)
-        return self._mark.behind(name, token, sql, params)
+        if self._claims:
+            self._claims.append((name, token))
+        return answer
 
     def highest(self, name: str) -> int:
         """The mark of `name`, 0 if no token was ever accepted. For people and tests; it decides nothing."""

@@ -65,6 +65,23 @@ class Mark:
             self.install()
             return self._behind(name, token, sql, params)
 
+    def within(self, name: str, token: int, sql: str, params: Any, place: int) -> Answer | None:
+        """The same in the open transaction, in one round trip; None, and nothing done, where that can not be."""
+        if not self._dialect.raises:
+            return None
+        outer = f"SAVEPOINT fencepost_claim_{place}"
+        try:
+            return self._driver.piped(
+                self._claim, self._values(name, token), sql, params, outer, f"RELEASE {outer}"
+            )
+        except BaseException as error:
+            runtime.shielded(self._back_out(True, place))
+            self._tell(name, token, error)
+            if not self._dialect.is_no_table(error):
+                raise
+            # A guard makes the table first.
+            return None
+
     def renew(self, claims: list[tuple[str, int]]) -> None:
         """Show again what a roll-back has undone, while nobody could come between."""
         for name, token in claims:

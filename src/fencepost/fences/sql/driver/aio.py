@@ -31,8 +31,11 @@ class Driver(Protocol):
     async def raw(self, sql: str, params: Any) -> Answer:
         """One of the caller's, in the library's own style."""
 
-    async def piped(self, first: str, first_params: Params, sql: str, params: Any) -> Answer | None:
-        """Both in one round trip and one transaction of their own; None, and nothing done, where that can not be."""
+    async def piped(self, first: str, first_params: Params, sql: str, params: Any, *around: str) -> Answer | None:
+        """Both in one round trip; None, and nothing done, where that can not be.
+
+        In a transaction of their own; or in the one that is open, between the two statements `around` them.
+        """
 
 
 def adapt(connection: Any) -> Driver:
@@ -74,7 +77,7 @@ class _Scripts:
     async def rollback(self) -> None:
         await self.script("ROLLBACK")
 
-    async def piped(self, first: str, first_params: Params, sql: str, params: Any) -> Answer | None:
+    async def piped(self, first: str, first_params: Params, sql: str, params: Any, *around: str) -> Answer | None:
         return None
 
 
@@ -89,9 +92,11 @@ class Psycopg(_Scripts):
 
     def __init__(self, connection: Any) -> None:
         super().__init__(connection)
+        from psycopg import Error
         from psycopg.pq import TransactionStatus
         from psycopg.rows import tuple_row
 
+        self._error = Error
         self._rows = tuple_row
         self._idle = TransactionStatus.IDLE
         # Kept, since making one takes a tenth of a round trip. Nobody fetches from it.
@@ -119,15 +124,31 @@ class Psycopg(_Scripts):
         await cursor.execute(sql, params)
         return await _answer(cursor)
 
-    async def piped(self, first: str, first_params: Params, sql: str, params: Any) -> Answer | None:
+    async def piped(self, first: str, first_params: Params, sql: str, params: Any, *around: str) -> Answer | None:
         from psycopg import AsyncPipeline
 
-        if not self.connection.autocommit or not AsyncPipeline.is_supported():
+        if not AsyncPipeline.is_supported():
             return None
-        cursor = self._cursor()
-        async with self.connection.pipeline():
-            await self._scripts.execute(pyformat(first), first_params)
-            await cursor.execute(sql, params)
+        cursor, refused = self._cursor(), None
+        before, after = around or (None, None if self.connection.autocommit else "COMMIT")
+        try:
+            async with self.connection.pipeline():
+                try:
+                    if before:
+                        await self._scripts.execute(before)
+                    await self._scripts.execute(pyformat(first), first_params)
+                    await cursor.execute(sql, params)
+                    if after:
+                        await self._scripts.execute(after)
+                except self._error as error:
+                    # The answer to the first may be here before the last is sent. Leaving the pipeline with an
+                    # error would log all that follows from it.
+                    refused = error
+        except self._error:
+            if refused is None:
+                raise
+        if refused is not None:
+            raise refused
         return await _answer(cursor)
 
 

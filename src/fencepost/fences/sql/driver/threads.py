@@ -34,8 +34,11 @@ class Driver(Protocol):
     def raw(self, sql: str, params: Any) -> Answer:
         """One of the caller's, in the library's own style."""
 
-    def piped(self, first: str, first_params: Params, sql: str, params: Any) -> Answer | None:
-        """Both in one round trip and one transaction of their own; None, and nothing done, where that can not be."""
+    def piped(self, first: str, first_params: Params, sql: str, params: Any, *around: str) -> Answer | None:
+        """Both in one round trip; None, and nothing done, where that can not be.
+
+        In a transaction of their own; or in the one that is open, between the two statements `around` them.
+        """
 
 
 def adapt(connection: Any) -> Driver:
@@ -95,7 +98,7 @@ class _Cursors:
         finally:
             cursor.close()
 
-    def piped(self, first: str, first_params: Params, sql: str, params: Any) -> Answer | None:
+    def piped(self, first: str, first_params: Params, sql: str, params: Any, *around: str) -> Answer | None:
         return None
 
 
@@ -130,9 +133,11 @@ class Psycopg(_Cursors):
 
     def __init__(self, connection: Any) -> None:
         super().__init__(connection)
+        from psycopg import Error
         from psycopg.pq import TransactionStatus
         from psycopg.rows import tuple_row
 
+        self._error = Error
         self._rows = tuple_row
         self._idle = TransactionStatus.IDLE
         # Kept, since making one takes a tenth of a round trip. Nobody fetches from it.
@@ -158,13 +163,29 @@ class Psycopg(_Cursors):
         if statements:
             self._scripts.execute("; ".join(statements), prepare=False)
 
-    def piped(self, first: str, first_params: Params, sql: str, params: Any) -> Answer | None:
-        if not self.connection.autocommit or not _has_pipeline():
+    def piped(self, first: str, first_params: Params, sql: str, params: Any, *around: str) -> Answer | None:
+        if not _has_pipeline():
             return None
-        cursor = self.cursor()
-        with self.connection.pipeline():
-            self._scripts.execute(pyformat(first), first_params)
-            cursor.execute(sql, params)
+        cursor, refused = self.cursor(), None
+        before, after = around or (None, None if self.connection.autocommit else "COMMIT")
+        try:
+            with self.connection.pipeline():
+                try:
+                    if before:
+                        self._scripts.execute(before)
+                    self._scripts.execute(pyformat(first), first_params)
+                    cursor.execute(sql, params)
+                    if after:
+                        self._scripts.execute(after)
+                except self._error as error:
+                    # The answer to the first may be here before the last is sent. Leaving the pipeline with an
+                    # error would log all that follows from it.
+                    refused = error
+        except self._error:
+            if refused is None:
+                raise
+        if refused is not None:
+            raise refused
         return answer(cursor)
 
 

@@ -43,7 +43,7 @@ class Usher:
             connection.close()
             raise
         ear = wire.Ear(hear)
-        ear.open(connection)
+        ear.open(connection, unattended=True)
         return ear
 
     def call(self, connection: wire.Connection, name: str, *parameters: bytes) -> pq.abc.PGresult:

@@ -22,8 +22,11 @@ class Ear:
     def is_deaf(self) -> bool:
         return self._connection is None
 
-    def open(self, connection: Connection | None) -> None:
-        """Hear what that connection, which listens already, is told from now on. Without one, hear nothing."""
+    def open(self, connection: Connection | None, *, unattended: bool = False) -> None:
+        """Hear what that connection, which listens already, is told from now on. Without one, hear nothing.
+
+        `unattended`: also while nobody waits, which the event loop does anyway.
+        """
         self._connection = connection
         self.is_open = True
         if connection is None:

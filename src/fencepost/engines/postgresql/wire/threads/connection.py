@@ -169,6 +169,10 @@ class Connection:
         """Whether the server has closed it, or said something nobody asked for."""
         return not self.is_open or bool(self._poll.poll(0))
 
+    def is_told(self, timeout: float) -> bool:
+        """Whether there is something to hear, within `timeout` seconds."""
+        return bool(self._wait(math.ceil(timeout * 1000)))
+
     def notices(self) -> list[bytes]:
         """What has been heard on channels that it listens to."""
         try:

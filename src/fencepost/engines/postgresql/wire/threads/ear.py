@@ -1,10 +1,11 @@
-"""Hearing what the server tells of its own accord."""
+"""Hearing what the server tells of its own accord: one of those who wait reads for all."""
 
 import select
 from collections.abc import Callable
 
 from fencepost._runtime import threads as runtime
 from fencepost._runtime.clock import LONGEST_NAP, boottime
+from fencepost._runtime.watch import Watch
 from fencepost.engines.postgresql.waiter import Waiter
 from fencepost.engines.postgresql.wire.threads.connection import Connection
 from fencepost.engines.postgresql.wire.watch import watch
@@ -18,47 +19,62 @@ class Ear:
         self.is_open = False
         self._deliver = deliver
         self._connection: Connection | None = None
-        self._present: list[Waiter] = []
+        self._present = Watch()
 
     @property
     def is_deaf(self) -> bool:
         return self._connection is None
 
-    def open(self, connection: Connection | None) -> None:
-        """Hear what that connection, which listens already, is told from now on. Without one, hear nothing."""
+    def open(self, connection: Connection | None, *, unattended: bool = False) -> None:
+        """Hear what that connection, which listens already, is told from now on. Without one, hear nothing.
+
+        `unattended`: also while nobody waits.
+        """
         self._connection = connection
         self.is_open = True
-        if connection is None:
-            return
-        watch.add(connection.fileno, select.POLLIN, self._hear)
+        if connection is not None and unattended:
+            watch.add(connection.fileno, select.POLLIN, lambda: self._hear(connection))
 
     def wait(self, waiter: Waiter, until: float) -> None:
         """Return when the waiter has news, or at `until`. `Unavailable` if nothing can be heard any more."""
-        bell = waiter.bell = runtime.Event()
-        self._present.append(waiter)
+        self._present.enter(waiter)
         try:
             while not waiter.stirred and (left := until - boottime()) > 0:
                 if not self.is_open:
                     raise Unavailable("the connection on which postgresql tells of grants was lost")
-                bell.wait(min(left, LONGEST_NAP))
-                bell.clear()
+                connection = self._connection
+                if connection is not None and self._present.take():
+                    try:
+                        self._read(connection, waiter, until)
+                    finally:
+                        self._present.hand_back()
+                    continue
+                bell = waiter.bell = runtime.Event()
+                if not waiter.stirred and (connection is None or not self._present.is_vacant):
+                    bell.wait(min(left, LONGEST_NAP))
         finally:
-            self._present.remove(waiter)
+            self._present.leave(waiter)
 
     def close(self) -> None:
         self.is_open = False
         connection, self._connection = self._connection, None
         if connection is not None:
+            # Whoever reads from it finds its end at once.
+            connection.wake()
+            if self._present.is_vacant:
+                connection.close()
+
+    def _read(self, connection: Connection, waiter: Waiter, until: float) -> None:
+        """A thread between the server and whoever waits would have to be woken first."""
+        while self.is_open and not waiter.stirred and (left := until - boottime()) > 0:
+            if connection.is_told(min(left, LONGEST_NAP)):
+                self._hear(connection)
+        if not self.is_open:
             connection.close()
 
-    def _hear(self) -> None:
-        connection = self._connection
-        if connection is None:
-            return
+    def _hear(self, connection: Connection) -> None:
         try:
             for notice in connection.notices():
                 self._deliver(notice)
         except Unavailable:
             self.close()
-            for waiter in list(self._present):
-                waiter.ring()

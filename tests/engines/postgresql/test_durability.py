@@ -1,0 +1,42 @@
+"""What must be safe before anybody is told of it, and what need not be."""
+
+import pytest
+
+from fencepost._runtime.threads import BootClock
+from fencepost.contract.answer import Granted, Queued
+from fencepost.core.claim import Ask, Request
+from fencepost.core.holder import Holder
+from fencepost.core.url import parse_url
+from fencepost.engines.postgresql._sync.engine import PostgresqlEngine
+from fencepost.errors import Unavailable
+from fencepost.testing.postgresql import port_of, query
+from fencepost.testing.redis import until
+from fencepost.testing.server import ServerProcess
+
+from .conftest import at
+
+
+def wait_for_a_standby(port: int, name: str) -> None:
+    """No commit is answered from now on before a standby of that name has it; none at all if it has no name."""
+    query(port, f"ALTER SYSTEM SET synchronous_standby_names = '{name}'")
+    query(port, "SELECT pg_reload_conf()")
+    until(lambda: query(port, "SHOW synchronous_standby_names") == [(name,)])
+
+
+def test_a_grant_waits_until_it_is_safe_and_a_place_in_the_queue_does_not(server: ServerProcess) -> None:
+    port = port_of(server)
+    engine = PostgresqlEngine(parse_url(at(port)), clock=BootClock(), patience=2.0)
+    first, second = Holder("first", "first"), Holder("second", "second")
+    for holder in (first, second):
+        engine.lease_open(holder, 60)
+    assert isinstance(engine.claim(Request(first, 1, (Ask("held"),)), wait=True), Granted)
+    # From here on it listens, and asks for a place at once.
+    assert isinstance(engine.claim(Request(second, 1, (Ask("held"),)), wait=True), Queued)
+    wait_for_a_standby(port, "nobody")
+    try:
+        assert isinstance(engine.claim(Request(second, 2, (Ask("held"),)), wait=True), Queued)
+        with pytest.raises(Unavailable):
+            engine.claim(Request(second, 3, (Ask("free"),)), wait=True)
+    finally:
+        wait_for_a_standby(port, "")
+    engine.close()
