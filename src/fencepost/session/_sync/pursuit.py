@@ -16,7 +16,6 @@ from fencepost.session._sync.presence import Presence
 
 # How many leases in a row may be lost within their first span before the engine is called unusable.
 MOST_SHORT_LEASES = 4
-_REFUSED = (Queued, Busy)
 
 
 class Denial(NamedTuple):
@@ -44,9 +43,9 @@ def obtain(
         try:
             answer = _claim(presence, keeper, request, until)
             queued = isinstance(answer, Queued)
-            if isinstance(answer, _REFUSED) and answer.ahead:
-                _check_agreement(request, answer)
             if isinstance(answer, Queued):
+                if answer.ahead:
+                    _check_agreement(request, answer)
                 if timeout is None and keeper.kept:
                     _check_not_waiting_for_itself(keeper, request)
                 answer = _queue(presence, keeper, answer, until)
