@@ -13,6 +13,11 @@ from fencepost.testing.contract.site import Neighbour, Site
 
 # A little longer than elsewhere: every connection is a process at the server, and takes its time on a busy machine.
 TTL = 1.5
+# What a test left running at the server, as a session that was cut off does, would stand in the way of the next.
+END_ALL = (
+    "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = current_database() "
+    "AND backend_type = 'client backend' AND pid <> pg_backend_pid()"
+)
 TABLES = ("lease", "claim", "eviction", "connection", "holding", "cell", "watcher", "meter")
 
 
@@ -43,6 +48,7 @@ def site(scheme: str) -> Iterator[Site]:
     if not postgresql.query(port, "SELECT 1 FROM pg_namespace WHERE nspname = 'fencepost'"):
         with connect(url):
             pass
+    postgresql.query(port, END_ALL)
     postgresql.query(port, f"TRUNCATE {', '.join(f'fencepost.{table}' for table in TABLES)}")
     connections: list[Connection[TupleRow]] = []
     neighbours: dict[str, Callable[[Site, str], Neighbour]] = {}
