@@ -38,7 +38,7 @@ def queues_of(model: Model) -> dict[str, list[Contender]]:
     """The keys that would stand in etcd for this line."""
     found: dict[str, list[Contender]] = {name: [] for name in NAMES}
     for entry in model.line:
-        holder, serial, wanted = entry.request
+        holder, serial, wanted, _ = entry.request
         names = tuple(ask.name for ask in wanted)
         for name, ask in entry.asks.items():
             found[name].append(Contender(b"", serial, 1, holder, serial, ask, names))
