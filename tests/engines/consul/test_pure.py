@@ -7,12 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fencepost._runtime import threads as runtime
 from fencepost.core.claim import Ask, Mode, Request
 from fencepost.core.holder import Holder
+from fencepost.engines.consul._sync.line import Line
 from fencepost.engines.consul.audit import MOST_BYTES, Removal, evictions_of, read_audit, write_audit
 from fencepost.engines.consul.http import Malformed, Parser
 from fencepost.engines.consul.key import LOCK, lock_of, name_of, place_of, split
-from fencepost.engines.consul.lease import Lease
+from fencepost.engines.consul.lease import Entry, Lease
 from fencepost.engines.consul.record import Record, read, shared_by, write
 from fencepost.engines.consul.scene import next_step, tokens_of, view_of, watched
 from fencepost.engines.consul.shortcut import token_of
@@ -169,6 +171,19 @@ def test_each_waiter_watches_the_one_before_it_and_the_first_the_holder() -> Non
     view = view_of("a", "a/.lock", pairs)
     assert watched(view, first.key) == (pairs["a/.lock"], False)
     assert watched(view, second.key) == (pairs[place_of("a/.lock", *first.key)], False)
+
+
+def test_what_was_seen_of_a_waiter_before_it_took_its_place_is_not_told() -> None:
+    """It took a free name, found that others waited, gave it back and queued up; somebody looked while it had it."""
+    record = Record(request(1), 5, 0)
+    entry = Entry(record.request, "")
+    entry.since = 20
+    line = Line(None, "", runtime.BootClock)  # type: ignore[arg-type]
+    line.join(entry)
+    line._tell({"a": view_of("a", "a/.lock", seen(locked(write(record), 19, "s1")))})
+    assert entry.tokens is None
+    line._tell({"a": view_of("a", "a/.lock", seen(place(record, 20), locked(write(record), 21, "s1")))})
+    assert entry.tokens == {"a": 21}
 
 
 def test_the_record_of_evictions_is_bounded() -> None:

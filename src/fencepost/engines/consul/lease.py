@@ -25,6 +25,8 @@ class Entry:
         self.tokens: dict[str, int] | None = None
         # Whether it has, or may have, a key of its own beside the lock.
         self.queued = False
+        # When it took its place, as an index: what others saw of it before that is not so any more.
+        self.since = 0
         # Its place is gone, and it still wants one.
         self.lost = False
         self.over: str | None = None

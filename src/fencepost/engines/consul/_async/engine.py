@@ -221,6 +221,7 @@ class AsyncConsulEngine:
         if isinstance(found, Conflict):
             await self._is_outdated(lease, found)
             return None
+        entry.since = max(found[entry.place(name)].created for name in entry.locks)
         return await self._line.settle(self._line.views_of(entry.locks, found))
 
     async def _is_outdated(self, lease: Lease, conflict: Conflict) -> bool:

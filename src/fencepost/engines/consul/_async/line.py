@@ -83,7 +83,7 @@ class AsyncLine:
             for entry in [there[key] for key in holding & there.keys()]:
                 if entry.locks.keys() <= views.keys():
                     tokens = tokens_of(entry.request, views)
-                    if tokens is not None:
+                    if tokens is not None and min(tokens) > entry.since:
                         self.leave(entry)
                         entry.grant(tokens)
 

@@ -221,6 +221,7 @@ class ConsulEngine:
         if isinstance(found, Conflict):
             self._is_outdated(lease, found)
             return None
+        entry.since = max(found[entry.place(name)].created for name in entry.locks)
         return self._line.settle(self._line.views_of(entry.locks, found))
 
     def _is_outdated(self, lease: Lease, conflict: Conflict) -> bool:
