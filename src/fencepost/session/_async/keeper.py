@@ -110,6 +110,11 @@ class AsyncKeeper:
 
     # Whether the lease lives
 
+    @property
+    def closed(self) -> bool:
+        """Whether the lease was closed, which leaves nothing of it, or left to end by itself."""
+        return self._closed
+
     def check_open(self) -> None:
         if fork.generation() != self._generation:
             raise SessionClosed("this session belongs to the parent process: connect again after a fork")

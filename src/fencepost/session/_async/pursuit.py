@@ -153,7 +153,7 @@ async def _leave(keeper: AsyncKeeper, request: Request) -> EngineError | None:
     """Leave nothing of the request; what the engine raised if it could not confirm that yet."""
     keeper.disown_all(request)
     error = await keeper.settlement.settle(request)
-    if error is not None:
+    if error is not None and not keeper.closed:
         names = tuple(ask.name for ask in request.asks)
         keeper.announce(event.Unsettled(holder=keeper.holder.label, names=names, reason=str(error)))
     return error

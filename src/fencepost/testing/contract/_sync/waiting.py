@@ -4,7 +4,8 @@
 import pytest
 
 from fencepost._runtime import threads as runtime
-from fencepost.errors import AcquireTimeout
+from fencepost.core.event import Event, Unsettled
+from fencepost.errors import AcquireTimeout, FencepostError
 from fencepost.testing.contract._sync.attempt import Attempt
 from fencepost.testing.contract._sync.place import (
     connect_faulty,
@@ -47,6 +48,21 @@ class WaitingChapter:
                 assert holders(first, "a") == [f"waiter {number}"]
         for session in sessions:
             session.close()
+
+    def test_waiters_of_a_session_that_closes_leave_without_a_word_of_doubt(self, site: Site) -> None:
+        happened: list[Event] = []
+        with connect_to(site) as other:
+            other.lock("a").acquire()
+            session = connect_to(site, label="second")
+            session.subscribe(happened.append, Unsettled)
+            attempts = [Attempt(session.lock("a").acquire) for _ in range(3)]
+            until_waiting(other, "a", 3)
+            session.close()
+            for attempt in attempts:
+                with pytest.raises(FencepostError):
+                    attempt.outcome()
+            until_waiting(other, "a", 0)
+        assert happened == []
 
     def test_processes_are_served_in_order_of_arrival(self, site: Site) -> None:
         if site.traits.scope == "process":
