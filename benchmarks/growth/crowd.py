@@ -14,7 +14,7 @@ from fencepost.testing.contract._async.attempt import until
 
 T = TypeVar("T")
 SESSIONS = 2
-PATIENCE = 60.0
+PATIENCE = 120.0
 # How long each holds, and stays away afterwards: what a hand-over causes is over by then.
 HOLD = 0.004
 REST = 0.002

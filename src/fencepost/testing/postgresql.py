@@ -21,8 +21,9 @@ FOLDERS = ("/usr/lib/postgresql/*/bin", "/usr/local/pgsql/bin")
 USER = "postgres"
 # Shared memory as the kernel knows it, by the number of its segment, and with how many processes have it.
 SEGMENTS = Path("/proc/sysvipc/shm")
-# Nothing here has to survive a power failure, and everything should be quick.
-QUICK = ("fsync=off", "full_page_writes=off", "max_connections=200", "autovacuum_naptime=5s", "max_wal_size=1GB")
+# Nothing here has to survive a power failure, and everything should be quick. Whoever waits for an advisory lock has a
+# connection of its own, and the room for locks grows with the number of connections.
+QUICK = ("fsync=off", "full_page_writes=off", "max_connections=1200", "autovacuum_naptime=5s", "max_wal_size=1GB")
 
 
 class PostgresqlServer(ServerProcess):
