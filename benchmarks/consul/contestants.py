@@ -1,6 +1,5 @@
 """Who is measured. Each keeps one session and one connection for all cycles."""
 
-import asyncio
 import base64
 import json
 import re
@@ -9,7 +8,7 @@ from typing import Any, ClassVar
 
 import consul
 
-import fencepost
+from benchmarks import ours
 from benchmarks.contestant import Contestant
 
 TTL = 600.0
@@ -85,56 +84,21 @@ class BareTransaction(Bare):
         self.ask(self._release)
 
 
-class FencepostConsul(Contestant):
+class FencepostConsul(ours.Fencepost):
     name: ClassVar[str] = "fencepost consul://"
-    tokens = True
+    ttl = TTL
 
-    def __init__(self, place: int) -> None:
-        self._session = fencepost.connect(f"consul://127.0.0.1:{place}", ttl=TTL)
-        self._lock = self._session.lock("ours")
-        self._grant: Any = None
-
-    def acquire(self) -> None:
-        self._grant = self._lock.acquire()
-
-    def release(self) -> None:
-        self._grant.release()
-
-    def close(self) -> None:
-        self._session.close()
+    def url(self, place: Any) -> str:
+        return f"consul://127.0.0.1:{place}"
 
 
-class FencepostAsync(Contestant):
-    """Its cycles run in one go on one event loop."""
-
+class FencepostAsync(ours.FencepostAsync):
     name: ClassVar[str] = "fencepost consul://, async"
-    tokens = True
+    ttl = TTL
     across_processes: ClassVar[bool] = False
 
-    def __init__(self, place: int) -> None:
-        self._loop = asyncio.new_event_loop()
-        self._session = self._loop.run_until_complete(self._open(f"consul://127.0.0.1:{place}"))
-        self._lock = self._session.lock("ours, async")
-
-    async def _open(self, url: str) -> fencepost.AsyncSession:
-        return fencepost.connect_async(url, ttl=TTL)
-
-    def cycles(self, count: int) -> list[int]:
-        return self._loop.run_until_complete(self._cycles(count))
-
-    async def _cycles(self, count: int) -> list[int]:
-        from time import perf_counter_ns
-
-        taken = []
-        for _ in range(count):
-            before = perf_counter_ns()
-            await (await self._lock.acquire()).release()
-            taken.append(perf_counter_ns() - before)
-        return taken
-
-    def close(self) -> None:
-        self._loop.run_until_complete(self._session.close())
-        self._loop.close()
+    def url(self, place: Any) -> str:
+        return f"consul://127.0.0.1:{place}"
 
 
 class PyConsul(Contestant):

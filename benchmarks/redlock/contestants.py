@@ -1,23 +1,19 @@
 """Who is measured. Each is used as its own documentation recommends, with one object kept for all cycles."""
 
-import asyncio
 import hashlib
 import random
 import socket
 import time
 import uuid
-from collections.abc import Coroutine
-from time import monotonic_ns, perf_counter_ns
-from typing import Any, ClassVar, TypeVar
+from typing import Any
 
 import redlock
 
-import fencepost
+from benchmarks import ours
 from benchmarks.contestant import Contestant
 from benchmarks.redlock.nodes import Ports
 from fencepost.engines.redis.resp import pack
 
-T = TypeVar("T")
 TTL_MS = 10_000
 UNLOCK = "if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) else return 0 end"
 
@@ -62,78 +58,18 @@ class BareSockets(Contestant):
             each.close()
 
 
-class Fencepost(Contestant):
+class Fencepost(ours.Fencepost):
     name = "fencepost redlock://"
-    tokens = True
-    scheme: ClassVar[str] = "redlock"
 
-    def __init__(self, ports: Ports) -> None:
-        self._session = fencepost.connect(_url(ports))
-        self._lock = self._session.lock("ours")
-        self._grant = self._lock.acquire()
-        self._grant.release()
-
-    def acquire(self) -> None:
-        self._grant = self._lock.acquire()
-
-    def release(self) -> None:
-        self._grant.release()
-
-    def close(self) -> None:
-        self._session.close()
+    def url(self, place: Any) -> str:
+        return _url(place)
 
 
-class FencepostAsync(Contestant):
-    """The asynchronous twin. Its cycles are timed inside one task, so the event loop's start is not counted."""
-
+class FencepostAsync(ours.FencepostAsync):
     name = "fencepost redlock:// async"
-    tokens = True
 
-    def __init__(self, ports: Ports) -> None:
-        self._loop = asyncio.new_event_loop()
-        self._session = fencepost.connect_async(_url(ports))
-        self._lock = self._session.lock("ours, async")
-        self._grant: fencepost.AsyncGrant
-        self.acquire()
-        self.release()
-
-    def acquire(self) -> None:
-        self._grant = self._run(self._lock.acquire())
-
-    def release(self) -> None:
-        self._run(self._grant.release())
-
-    def close(self) -> None:
-        self._run(self._session.close())
-        self._loop.close()
-
-    def cycles(self, count: int) -> list[int]:
-        return self._run(self._cycles(count))
-
-    def contend(self, start_ns: int, until_ns: int) -> int:
-        return self._run(self._contend(start_ns, until_ns))
-
-    def _run(self, work: Coroutine[Any, Any, T]) -> T:
-        return self._loop.run_until_complete(work)
-
-    async def _cycles(self, count: int) -> list[int]:
-        taken = []
-        for _ in range(count):
-            before = perf_counter_ns()
-            grant = await self._lock.acquire()
-            await grant.release()
-            taken.append(perf_counter_ns() - before)
-        return taken
-
-    async def _contend(self, start_ns: int, until_ns: int) -> int:
-        count = 0
-        while True:
-            grant = await self._lock.acquire()
-            await grant.release()
-            now = monotonic_ns()
-            if now >= until_ns:
-                return count
-            count += now >= start_ns
+    def url(self, place: Any) -> str:
+        return _url(place)
 
 
 class RedlockPy(Contestant):
