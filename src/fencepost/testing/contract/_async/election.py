@@ -54,7 +54,7 @@ class AsyncElectionChapter:
     async def test_an_observer_sees_every_change_in_order(self, site: Site) -> None:
         if not site.traits.cells:
             return
-        async with connect_to(site, ttl=10) as first, connect_to(site, label="watcher", ttl=10) as watcher:
+        async with connect_to(site) as first, connect_to(site, label="watcher") as watcher:
             election = first.election("a")
             await election.campaign("0")
             seen: list[Leader] = []

@@ -10,7 +10,14 @@ from fencepost.core.event import Evicted, LeaseLost, Lost
 from fencepost.errors import Lost as LostError
 from fencepost.primitives._async.connect import connect_async
 from fencepost.testing.contract._async.attempt import AsyncAttempt, until
-from fencepost.testing.contract._async.place import connect_faulty, connect_to, holders, until_free, until_waiting
+from fencepost.testing.contract._async.place import (
+    LASTING,
+    connect_faulty,
+    connect_to,
+    holders,
+    until_free,
+    until_waiting,
+)
 from fencepost.testing.contract._async.puppet import AsyncPuppet
 from fencepost.testing.contract.site import Site
 from fencepost.testing.stall import StallMeter
@@ -74,8 +81,8 @@ class AsyncLivenessChapter:
             stopped.resume()
 
     async def test_closing_a_session_frees_what_it_holds_at_once(self, site: Site) -> None:
-        async with connect_to(site, ttl=10) as second:
-            first = connect_to(site, label="first", ttl=10)
+        async with connect_to(site) as second:
+            first = connect_to(site, label="first")
             held = [await first.lock(name).acquire() for name in "abc"]
             waiting = AsyncAttempt(second.lock("b").acquire)
             await until_waiting(second, "b", 1)
@@ -85,7 +92,7 @@ class AsyncLivenessChapter:
             assert not any(grant.held for grant in held)
 
     async def test_a_living_holder_keeps_the_lock_for_many_leases(self, site: Site) -> None:
-        async with connect_to(site) as first, connect_to(site, label="second") as second:
+        async with connect_to(site, ttl=site.ttl) as first, connect_to(site, label="second", ttl=site.ttl) as second:
             async with first.lock("a") as grant:
                 attempt = AsyncAttempt(second.lock("a").acquire)
                 assert not await attempt.ended.wait(site.ttl * 2.5)
@@ -131,7 +138,7 @@ class AsyncLivenessChapter:
 
     async def test_an_evicted_holder_is_told_at_its_next_renewal_by_whom(self, site: Site) -> None:
         happened: list[object] = []
-        async with connect_to(site) as first, connect_to(site, label="operator") as second:
+        async with connect_to(site, ttl=site.ttl) as first, connect_to(site, label="operator") as second:
             grant = await first.lock("a").acquire()
             other = await first.lock("b").acquire()
             second.subscribe(happened.append, Evicted)
@@ -149,7 +156,7 @@ class AsyncLivenessChapter:
             assert await second.evict("a") == ()
 
     async def test_an_eviction_hands_the_name_to_the_next_waiter(self, site: Site) -> None:
-        async with connect_to(site, ttl=10) as first, connect_to(site, label="second", ttl=10) as second:
+        async with connect_to(site) as first, connect_to(site, label="second") as second:
             await first.lock("a").acquire()
             attempt = AsyncAttempt(second.lock("a").acquire)
             await until_waiting(first, "a", 1)
@@ -186,7 +193,7 @@ class AsyncLivenessChapter:
                 assert holder.claim.ask.note == "nightly"
                 assert waiter.claim.holder.label == "second"
                 assert 0 <= holder.since < 20
-                assert 0 < holder.remaining <= site.ttl * 2
+                assert 0 < holder.remaining <= LASTING * 2
 
                 async def has_stood_longer() -> bool:
                     return (await first.look("a")).holders[0].since > holder.since

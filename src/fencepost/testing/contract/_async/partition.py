@@ -22,8 +22,8 @@ class AsyncPartitionChapter:
         if not site.traits.cells:
             return
         async with (
-            connect_to(site, ttl=10) as first,
-            connect_to(site, label="second", ttl=10) as second,
+            connect_to(site) as first,
+            connect_to(site, label="second") as second,
             first.partitions("p", COUNT) as ours,
         ):
             await _until_owned(ours, 5)
@@ -69,8 +69,8 @@ class AsyncPartitionChapter:
         if not site.traits.cells:
             return
         async with (
-            connect_to(site, ttl=10) as first,
-            connect_to(site, label="second", ttl=10) as second,
+            connect_to(site) as first,
+            connect_to(site, label="second") as second,
             first.partitions("p", 2) as ours,
         ):
             await _until_owned(ours, 2)
@@ -116,7 +116,7 @@ class AsyncPartitionChapter:
     async def test_changes_of_what_is_ours_are_told(self, site: Site) -> None:
         if not site.traits.cells:
             return
-        async with connect_to(site, ttl=10) as session, session.partitions("p", 2) as owned:
+        async with connect_to(site) as session, session.partitions("p", 2) as owned:
             async for grants in owned.watch():
                 if len(grants) == 2:
                     break

@@ -13,16 +13,19 @@ from fencepost.testing._async.fault import AsyncFaultyEngine
 from fencepost.testing.contract._async.attempt import until
 from fencepost.testing.contract.site import Site
 
+# A lease that no test outlasts, nor a machine that stands still for a moment.
+LASTING = 10.0
+
 
 def connect_to(site: Site, *, label: str = "first", **options: Any) -> AsyncSession:
-    """A session as any user gets it."""
-    return connect_async(site.url, ttl=options.pop("ttl", site.ttl), holder=label, **options)
+    """A session as any user gets it; with `ttl=site.ttl` where the end of its lease, or a renewal, is waited for."""
+    return connect_async(site.url, ttl=options.pop("ttl", LASTING), holder=label, **options)
 
 
 def connect_faulty(
     site: Site, *, label: str = "faulty", ttl: float | None = None, margin: float = 0.0
 ) -> tuple[AsyncSession, AsyncFaultyEngine]:
-    """A session, and the power to break its engine."""
+    """A session, and the power to break its engine. Its lease is short, as most who break it wait for its end."""
     address = parse_url(site.url)
     clock = runtime.BootClock()
     terms = Terms(ttl or site.ttl, margin)

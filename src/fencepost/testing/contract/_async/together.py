@@ -6,7 +6,14 @@ import pytest
 from fencepost.errors import AcquireTimeout, Lost, Uncertain
 from fencepost.primitives._async.session import AsyncSession
 from fencepost.testing.contract._async.attempt import AsyncAttempt
-from fencepost.testing.contract._async.place import connect_faulty, connect_to, holders, until_free, until_waiting
+from fencepost.testing.contract._async.place import (
+    LASTING,
+    connect_faulty,
+    connect_to,
+    holders,
+    until_free,
+    until_waiting,
+)
 from fencepost.testing.contract.site import Site
 
 ROUNDS = 15
@@ -23,7 +30,7 @@ class AsyncTogetherChapter:
                 assert grants["b"].token > before.token
                 assert grants.tokens == {name: grants[name].token for name in "abc"}
                 assert [await holders(session, name) for name in "abc"] == [["first"]] * 3
-                grants.require(site.ttl / 4)
+                grants.require(LASTING / 4)
             assert [await holders(session, name) for name in "abc"] == [[], [], []]
 
     async def test_one_that_is_held_refuses_all_and_leaves_nothing(self, site: Site) -> None:
@@ -59,7 +66,7 @@ class AsyncTogetherChapter:
             assert await holders(session, "b") == []
 
     async def test_opposite_orders_never_deadlock(self, site: Site) -> None:
-        async with connect_to(site, ttl=10) as first, connect_to(site, label="second", ttl=10) as second:
+        async with connect_to(site) as first, connect_to(site, label="second") as second:
 
             async def forth() -> int:
                 return await _hold_often(first, ["a", "b"])
@@ -71,7 +78,7 @@ class AsyncTogetherChapter:
             assert [await attempt.outcome(60) for attempt in attempts] == [ROUNDS, ROUNDS]
 
     async def test_losing_one_of_them_ends_them_all(self, site: Site) -> None:
-        async with connect_to(site) as first, connect_to(site, label="operator") as operator:
+        async with connect_to(site, ttl=site.ttl) as first, connect_to(site, label="operator") as operator:
             grants = await first.lock_all(["a", "b"]).acquire()
             await operator.evict("b")
             assert await grants["b"].lost.wait(site.ttl * 2 + 1)
@@ -82,7 +89,7 @@ class AsyncTogetherChapter:
             assert await holders(operator, "a") == []
 
     async def test_a_lost_answer_leaves_nothing_half_held(self, site: Site) -> None:
-        session, engine = connect_faulty(site)
+        session, engine = connect_faulty(site, ttl=LASTING)
         async with session, connect_to(site, label="second") as second:
             engine.lose_reply("claim")
             async with session.lock_all(["a", "b"], timeout=5) as grants:
@@ -91,8 +98,8 @@ class AsyncTogetherChapter:
             assert [await holders(second, name) for name in "ab"] == [[], []]
 
     async def test_all_are_given_back_in_one_call_to_whoever_waits_for_each(self, site: Site) -> None:
-        session, engine = connect_faulty(site, ttl=10)
-        async with session, connect_to(site, label="second", ttl=10) as second:
+        session, engine = connect_faulty(site, ttl=LASTING)
+        async with session, connect_to(site, label="second") as second:
             grants = await session.lock_all(["a", "b", "c"]).acquire()
             waiting = [AsyncAttempt(second.lock(name).acquire) for name in "ac"]
             for name in "ac":

@@ -7,6 +7,7 @@ from fencepost._runtime import aio as runtime
 from fencepost.errors import AcquireTimeout, EngineError, FencepostError, Unavailable, Uncertain
 from fencepost.testing.contract._async.attempt import AsyncAttempt
 from fencepost.testing.contract._async.place import (
+    LASTING,
     connect_faulty,
     connect_to,
     holders,
@@ -24,23 +25,23 @@ class AsyncUnknownChapter:
     @pytest.mark.parametrize("call", PATH)
     @pytest.mark.parametrize("fault", ["lose_reply", "refuse"])
     async def test_one_lost_message_leaves_nothing_held(self, site: Site, call: str, fault: str) -> None:
-        session, engine = connect_faulty(site)
+        session, engine = connect_faulty(site, ttl=LASTING)
         async with connect_to(site, label="second") as second:
             getattr(engine, fault)(call)
             try:
-                async with session.lock("a", timeout=site.ttl):
+                async with session.lock("a", timeout=LASTING):
                     pass
             except EngineError:
                 # The lease could not be opened: said at once, so that a wrong address is not waited for.
                 assert call == "lease_open"
             assert await holders(second, "a") == []
             assert await waiters(second, "a") == []
-            async with session.lock("a", timeout=site.ttl):
+            async with session.lock("a", timeout=LASTING):
                 assert await holders(second, "a") == ["faulty"]
             await session.close()
 
     async def test_a_try_whose_reply_was_lost_is_no_phantom_holder(self, site: Site) -> None:
-        session, engine = connect_faulty(site)
+        session, engine = connect_faulty(site, ttl=LASTING)
         async with session, connect_to(site, label="second") as second:
             engine.lose_reply("claim")
             with pytest.raises(Unavailable):
@@ -111,7 +112,7 @@ class AsyncUnknownChapter:
                 assert await waiters(first, "a") == []
 
     async def test_an_interruption_at_any_step_of_an_uncontended_block_leaves_nothing(self, site: Site) -> None:
-        session, engine = connect_faulty(site, ttl=10)
+        session, engine = connect_faulty(site, ttl=LASTING)
         engine.yielding = True
         async with session, connect_to(site, label="second") as second:
 
@@ -129,7 +130,7 @@ class AsyncUnknownChapter:
         async with connect_to(site, label="second") as second:
 
             async def block() -> None:
-                session, engine = connect_faulty(site, ttl=10)
+                session, engine = connect_faulty(site, ttl=LASTING)
                 engine.yielding = True
                 try:
                     async with session.lock("a"):
@@ -143,7 +144,7 @@ class AsyncUnknownChapter:
             assert await interruption.every_step(block, nothing_left) >= 6
 
     async def test_an_interruption_at_any_step_of_waiting_leaves_nothing(self, site: Site) -> None:
-        session, engine = connect_faulty(site, ttl=10)
+        session, engine = connect_faulty(site, ttl=LASTING)
         engine.yielding = True
         async with session, connect_to(site, label="second") as second:
             await second.lock("a").acquire()
@@ -161,7 +162,7 @@ class AsyncUnknownChapter:
             assert await interruption.every_step(wait, nothing_left) >= 4
 
     async def test_a_claim_with_a_dead_lease_opens_another(self, site: Site) -> None:
-        session, engine = connect_faulty(site)
+        session, engine = connect_faulty(site, ttl=LASTING)
         async with session:
             keeper = await session.keeper()
             await engine.lease_close(keeper.holder)

@@ -42,7 +42,7 @@ class GroupChapter:
     def test_a_watcher_is_told_who_comes_and_goes(self, site: Site) -> None:
         if not site.traits.cells:
             return
-        with connect_to(site, ttl=10) as first, connect_to(site, label="watcher", ttl=10) as watcher:
+        with connect_to(site) as first, connect_to(site, label="watcher") as watcher:
             seen: list[list[str]] = []
 
             def watch() -> None:

@@ -109,7 +109,7 @@ class JobChapter:
     def test_ticks_come_when_they_are_due(self, site: Site) -> None:
         if not site.traits.cells:
             return
-        with connect_to(site, ttl=10) as session:
+        with connect_to(site) as session:
             ticks: list[object] = []
             for run in session.job("j", every=1):
                 with run:

@@ -282,7 +282,7 @@ class PriorityChapter:
 
             return take
 
-        with connect_to(site, ttl=10) as first, connect_to(site, label="second", ttl=10) as second:
+        with connect_to(site) as first, connect_to(site, label="second") as second:
             wanted = [(first, "abc", 1), (second, "cb", 2), (first, "ca", -1), (second, "ab", 100)]
             attempts = [Attempt(takes(*each)) for each in wanted]
             for attempt in attempts:

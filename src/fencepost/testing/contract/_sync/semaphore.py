@@ -5,7 +5,7 @@ import pytest
 
 from fencepost.errors import Conflict, Unsupported
 from fencepost.testing.contract._sync.attempt import Attempt
-from fencepost.testing.contract._sync.place import connect_faulty, connect_to, holders, until_waiting
+from fencepost.testing.contract._sync.place import LASTING, connect_faulty, connect_to, holders, until_waiting
 from fencepost.testing.contract.site import Site
 
 
@@ -64,8 +64,8 @@ class SemaphoreChapter:
     def test_a_release_wakes_exactly_those_that_can_run_now(self, site: Site) -> None:
         if not site.traits.counted:
             return
-        pairs = [connect_faulty(site, label=f"waiter {number}", ttl=10) for number in range(4)]
-        with connect_to(site, ttl=10) as first:
+        pairs = [connect_faulty(site, label=f"waiter {number}", ttl=LASTING) for number in range(4)]
+        with connect_to(site) as first:
             held = first.semaphore("a", limit=2, weight=2).acquire()
             attempts = []
             for number, (session, engine) in enumerate(pairs):

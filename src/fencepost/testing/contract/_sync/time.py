@@ -8,7 +8,7 @@ from fencepost.core.event import Event, Jeopardy, Recovered
 from fencepost.core.lease import Standing
 from fencepost.errors import Lost
 from fencepost.testing.contract._sync.attempt import Attempt, until
-from fencepost.testing.contract._sync.place import connect_faulty, connect_to, until_waiting
+from fencepost.testing.contract._sync.place import LASTING, connect_faulty, connect_to, until_waiting
 from fencepost.testing.contract._sync.puppet import Puppet
 from fencepost.testing.contract.site import Site
 from fencepost.testing.stall import StallMeter
@@ -21,7 +21,7 @@ PROMPT = 0.2
 class TimeChapter:
     def test_a_lease_is_counted_from_the_send_not_from_the_answer(self, site: Site) -> None:
         # Long enough that no renewal, which would start the count anew, comes in between on a busy machine.
-        session, engine = connect_faulty(site, ttl=10)
+        session, engine = connect_faulty(site, ttl=LASTING)
         engine.delay("lease_open", 0.3)
         with session, session.lock("a") as grant:
             # The answer came so much after the send: that much of the lease was gone when the session began.
@@ -95,9 +95,9 @@ class TimeChapter:
 
     def test_require_raises_unless_that_much_lease_is_proven(self, site: Site) -> None:
         with connect_to(site) as session, session.lock("a") as grant:
-            grant.require(site.ttl / 4)
+            grant.require(LASTING / 4)
             with pytest.raises(Lost, match="is proven for"):
-                grant.require(site.ttl + 1)
+                grant.require(LASTING + 1)
 
     def test_a_stopped_process_finds_its_loss_before_its_next_line_that_asks(self, site: Site) -> None:
         if site.traits.scope == "process":

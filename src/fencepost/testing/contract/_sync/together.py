@@ -6,7 +6,14 @@ import pytest
 from fencepost.errors import AcquireTimeout, Lost, Uncertain
 from fencepost.primitives._sync.session import Session
 from fencepost.testing.contract._sync.attempt import Attempt
-from fencepost.testing.contract._sync.place import connect_faulty, connect_to, holders, until_free, until_waiting
+from fencepost.testing.contract._sync.place import (
+    LASTING,
+    connect_faulty,
+    connect_to,
+    holders,
+    until_free,
+    until_waiting,
+)
 from fencepost.testing.contract.site import Site
 
 ROUNDS = 15
@@ -23,7 +30,7 @@ class TogetherChapter:
                 assert grants["b"].token > before.token
                 assert grants.tokens == {name: grants[name].token for name in "abc"}
                 assert [holders(session, name) for name in "abc"] == [["first"]] * 3
-                grants.require(site.ttl / 4)
+                grants.require(LASTING / 4)
             assert [holders(session, name) for name in "abc"] == [[], [], []]
 
     def test_one_that_is_held_refuses_all_and_leaves_nothing(self, site: Site) -> None:
@@ -59,7 +66,7 @@ class TogetherChapter:
             assert holders(session, "b") == []
 
     def test_opposite_orders_never_deadlock(self, site: Site) -> None:
-        with connect_to(site, ttl=10) as first, connect_to(site, label="second", ttl=10) as second:
+        with connect_to(site) as first, connect_to(site, label="second") as second:
 
             def forth() -> int:
                 return _hold_often(first, ["a", "b"])
@@ -71,7 +78,7 @@ class TogetherChapter:
             assert [attempt.outcome(60) for attempt in attempts] == [ROUNDS, ROUNDS]
 
     def test_losing_one_of_them_ends_them_all(self, site: Site) -> None:
-        with connect_to(site) as first, connect_to(site, label="operator") as operator:
+        with connect_to(site, ttl=site.ttl) as first, connect_to(site, label="operator") as operator:
             grants = first.lock_all(["a", "b"]).acquire()
             operator.evict("b")
             assert grants["b"].lost.wait(site.ttl * 2 + 1)
@@ -82,7 +89,7 @@ class TogetherChapter:
             assert holders(operator, "a") == []
 
     def test_a_lost_answer_leaves_nothing_half_held(self, site: Site) -> None:
-        session, engine = connect_faulty(site)
+        session, engine = connect_faulty(site, ttl=LASTING)
         with session, connect_to(site, label="second") as second:
             engine.lose_reply("claim")
             with session.lock_all(["a", "b"], timeout=5) as grants:
@@ -91,8 +98,8 @@ class TogetherChapter:
             assert [holders(second, name) for name in "ab"] == [[], []]
 
     def test_all_are_given_back_in_one_call_to_whoever_waits_for_each(self, site: Site) -> None:
-        session, engine = connect_faulty(site, ttl=10)
-        with session, connect_to(site, label="second", ttl=10) as second:
+        session, engine = connect_faulty(site, ttl=LASTING)
+        with session, connect_to(site, label="second") as second:
             grants = session.lock_all(["a", "b", "c"]).acquire()
             waiting = [Attempt(second.lock(name).acquire) for name in "ac"]
             for name in "ac":

@@ -8,6 +8,7 @@ from fencepost.core.event import Event, Unsettled
 from fencepost.errors import AcquireTimeout, FencepostError
 from fencepost.testing.contract._sync.attempt import Attempt
 from fencepost.testing.contract._sync.place import (
+    LASTING,
     connect_faulty,
     connect_to,
     holders,
@@ -87,7 +88,7 @@ class WaitingChapter:
             assert tokens == sorted(set(tokens))
 
     def test_a_sleeping_waiter_is_woken_by_push(self, site: Site) -> None:
-        with connect_to(site, ttl=10) as first, connect_to(site, label="second", ttl=10) as second:
+        with connect_to(site) as first, connect_to(site, label="second") as second:
             delays = []
             for _ in range(9):
                 held = first.lock("a").acquire()
@@ -103,8 +104,8 @@ class WaitingChapter:
             assert sorted(delays)[4] < 0.02
 
     def test_a_release_wakes_one_waiter_and_no_other(self, site: Site) -> None:
-        pairs = [connect_faulty(site, label=f"waiter {number}", ttl=10) for number in range(6)]
-        with connect_to(site, ttl=10) as first:
+        pairs = [connect_faulty(site, label=f"waiter {number}", ttl=LASTING) for number in range(6)]
+        with connect_to(site) as first:
             held = first.lock("a").acquire()
             attempts = []
             for number, (session, engine) in enumerate(pairs):
@@ -125,9 +126,9 @@ class WaitingChapter:
 
     def test_a_waiter_that_gives_up_is_skipped_at_once(self, site: Site) -> None:
         with (
-            connect_to(site, ttl=10) as first,
-            connect_to(site, label="second", ttl=10) as second,
-            connect_to(site, label="third", ttl=10) as third,
+            connect_to(site) as first,
+            connect_to(site, label="second") as second,
+            connect_to(site, label="third") as third,
         ):
             held = first.lock("a").acquire()
             impatient = Attempt(lambda: second.lock("a").acquire(timeout=0.2))
@@ -163,7 +164,7 @@ class WaitingChapter:
     def test_a_killed_waiter_is_skipped(self, site: Site) -> None:
         if site.traits.scope == "process":
             return
-        with connect_to(site, ttl=10) as session, Puppet(site, "victim") as victim:
+        with connect_to(site) as session, Puppet(site, "victim") as victim:
             held = session.lock("a").acquire()
             victim.tell("acquire", name="a", timeout=20)
             until_waiting(session, "a", 1)
