@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+pytest_plugins = ["tests.standstill"]
+
 HERE = Path(__file__).parent
 CALM = (
     "demo",

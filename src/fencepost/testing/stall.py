@@ -49,7 +49,8 @@ def queued() -> float:
 class StallMeter:
     """A context. One thread on each processor wants to run all the time, and notes when it could not."""
 
-    def __init__(self) -> None:
+    def __init__(self, pace: float = PACE) -> None:
+        self._pace = pace
         self._over = threading.Event()
         self._stalls: list[list[Stall]] = []
         self._threads: list[threading.Thread] = []
@@ -59,6 +60,10 @@ class StallMeter:
         """The time lost on the worst of the processors, since what is measured may have been due on any; and the time
         that our own threads stood in line for one since the meter was started."""
         return max(kept_waiting(stalls, start_at, end_at) for stalls in self._stalls) + queued() - self._queued
+
+    def longest(self, start_at: float, end_at: float) -> float:
+        """The longest that one processor was away at a time."""
+        return max((stall.within(start_at, end_at) for stalls in self._stalls for stall in stalls), default=0.0)
 
     def __enter__(self) -> Self:
         self._queued = queued()
@@ -81,9 +86,9 @@ class StallMeter:
 
     def _watch(self, cpu: int, stalls: list[Stall]) -> None:
         os.sched_setaffinity(threading.get_native_id(), {cpu})
-        due_at = boottime() + PACE
-        while not self._over.wait(PACE):
+        due_at = boottime() + self._pace
+        while not self._over.wait(self._pace):
             ran_at = boottime()
             if ran_at > due_at:
                 stalls.append(Stall(due_at, ran_at))
-            due_at = ran_at + PACE
+            due_at = ran_at + self._pace

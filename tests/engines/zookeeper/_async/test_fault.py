@@ -87,7 +87,7 @@ async def test_a_session_that_ended_while_its_holder_was_cut_off_is_a_loss(share
 
 async def test_a_short_cut_is_jeopardy_and_the_same_session_goes_on(shared: ZookeeperServer) -> None:
     with Proxy(shared.port) as proxy:
-        async with connect_async(f"zookeeper://127.0.0.1:{proxy.port}/short", ttl=3) as session:
+        async with connect_async(f"zookeeper://127.0.0.1:{proxy.port}/short", ttl=9) as session:
             happened: list[Event] = []
             session.subscribe(happened.append, Jeopardy, Recovered)
             grant = await session.lock("a").acquire()
