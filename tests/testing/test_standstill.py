@@ -40,4 +40,4 @@ def test_a_failure_is_void_only_if_the_machine_stood_still(tmp_path: Path) -> No
     said = ended.stdout
     assert "2 failed, 1 passed" in said
     assert said.count("run again, as the machine stood still (0.") == 2
-    assert [line for line in said.splitlines() if line.startswith("FAILED") and line.endswith("machine_that_runs")]
+    assert [line for line in said.splitlines() if line.startswith("FAILED") and "machine_that_runs" in line]

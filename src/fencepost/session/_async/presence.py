@@ -49,6 +49,8 @@ class AsyncPresence:
         self.reentrance = AsyncReentrance()
         self.courtesy = AsyncCourtesy(self)
         self._keeper: AsyncKeeper | None = None
+        # Whether the engine has ever given one, so that it is there and takes us.
+        self.had_lease = False
         self._opening = runtime.Mutex()
         self._closed = False
         self._generation = fork.generation()
@@ -97,6 +99,7 @@ class AsyncPresence:
                     courtesy=self.courtesy,
                 )
                 await keeper.open()
+                self.had_lease = True
             return keeper
 
     def check_open(self) -> None:

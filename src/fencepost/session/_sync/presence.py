@@ -49,6 +49,8 @@ class Presence:
         self.reentrance = Reentrance()
         self.courtesy = Courtesy(self)
         self._keeper: Keeper | None = None
+        # Whether the engine has ever given one, so that it is there and takes us.
+        self.had_lease = False
         self._opening = runtime.Mutex()
         self._closed = False
         self._generation = fork.generation()
@@ -97,6 +99,7 @@ class Presence:
                     courtesy=self.courtesy,
                 )
                 keeper.open()
+                self.had_lease = True
             return keeper
 
     def check_open(self) -> None:

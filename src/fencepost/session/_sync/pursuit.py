@@ -31,14 +31,15 @@ def obtain(
     """Put the grants into `taken`, or tell who was in the way when the time was over.
 
     The caller owns `taken` before anything is asked, so that an interruption on the way back finds the grants there.
-    An engine that does not answer is asked again, with the same request, while time and lease last.
+    An engine that does not answer is asked again, with the same request, while time and lease last; and for another
+    lease, if it has ever given one: a wrong address is not waited for.
     """
     now = presence.clock.now
     started_at = asked_at = now()
     until = math.inf if timeout is None else started_at + timeout
     short_leases = 0
     while True:
-        keeper = presence.keeper_at(asked_at) or presence.keeper()
+        keeper = presence.keeper_at(asked_at) or _open(presence, min(until, asked_at + presence.terms.span))
         request = keeper.request(asks, priority)
         try:
             answer = _claim(presence, keeper, request, until)
@@ -85,6 +86,24 @@ def obtain(
         asked_at = now()
 
 
+def _open(presence: Presence, until: float) -> Keeper:
+    now = presence.clock.now
+    attempt = 0
+    while True:
+        try:
+            return presence.keeper()
+        except Unavailable:
+            again_at = now() + _pause(presence, attempt)
+            attempt += 1
+            if not presence.had_lease or again_at >= until:
+                raise
+            presence.clock.wait(runtime.Event(), again_at)
+
+
+def _pause(presence: Presence, attempt: int) -> float:
+    return backoff(attempt, presence.dice(), first=presence.terms.span / 60, most=presence.terms.span / 6)
+
+
 def _claim(
     presence: Presence, keeper: Keeper, request: Request, until: float
 ) -> Granted | Queued | Busy | Gone:
@@ -95,9 +114,8 @@ def _claim(
         try:
             return presence.engine.claim(request, wait=now() < until)
         except Unavailable:
-            pause = backoff(attempt, presence.dice(), first=presence.terms.span / 60, most=presence.terms.span / 6)
+            again_at = now() + _pause(presence, attempt)
             attempt += 1
-            again_at = now() + pause
             if again_at >= min(until, keeper.ends_at) or presence.clock.wait(keeper.lost, again_at):
                 raise
 

@@ -170,6 +170,17 @@ class AsyncUnknownChapter:
                 assert grant.holder.id != keeper.holder.id
             assert keeper.lost.is_set()
 
+    async def test_another_lease_is_asked_for_again_while_time_lasts(self, site: Site) -> None:
+        session, engine = connect_faulty(site, ttl=LASTING)
+        async with session:
+            keeper = await session.keeper()
+            keeper.lose("told so by the test")
+            engine.refuse("lease_open", 3)
+            with pytest.raises(Unavailable):
+                await session.lock("a").try_acquire()
+            async with session.lock("a", timeout=LASTING) as grant:
+                assert grant.holder.id != keeper.holder.id
+
     async def test_an_engine_that_fails_for_good_raises_what_it_raised(self, site: Site) -> None:
         session, engine = connect_faulty(site)
         engine.cut()
