@@ -18,7 +18,7 @@ from collections.abc import Collection, Sequence
 from typing import ClassVar
 
 from fencepost._runtime import aio as runtime
-from fencepost.contract.answer import Busy, Cell, Gone, Granted, Queued, Renewal, Snapshot
+from fencepost.contract.answer import Busy, Gone, Granted, Queued, Renewal, Snapshot
 from fencepost.core.backoff import backoff
 from fencepost.core.claim import Claim, Mode, Request
 from fencepost.core.holder import Holder
@@ -64,7 +64,7 @@ class AsyncPostgresqlEngine:
         self._opening = runtime.Mutex()
         self._waiters: dict[tuple[str, int], Waiter] = {}
         self._sql = statements("statements", self._store.schema)
-        self._cells = AsyncCells(self._store, self._channel, self._ear, self._listen)
+        self.cells = AsyncCells(self._store, self._channel, self._ear, self._listen)
         self._claim, self._release = self._sql["claim"], self._sql["release"]
 
     # Leases
@@ -217,22 +217,13 @@ class AsyncPostgresqlEngine:
         parameters = (name.encode(), text(by), b"%d" % AUDIT_LENGTH)
         return record.claims_of(await self._store.value(self._sql["evict"], *parameters))
 
-    # Small values, and rates
-
-    async def cell_read(self, key: str) -> Cell:
-        return await self._cells.read(key)
-
-    async def cell_write(self, key: str, value: str | None, version: int) -> Cell | None:
-        return await self._cells.write(key, value, version)
-
-    async def cell_watch(self, key: str, version: int, timeout: float) -> Cell:
-        return await self._cells.watch(key, version, timeout)
+    # Rates
 
     async def meter(self, key: str, rate: Rate, weight: int) -> float:
-        return await self._cells.meter(key, rate, weight)
+        return await self.cells.meter(key, rate, weight)
 
     async def close(self) -> None:
-        self._cells.close()
+        self.cells.close()
         for waiter in list(self._waiters.values()):
             waiter.stir(over="the session was closed")
         self._ear.close()
@@ -264,7 +255,7 @@ class AsyncPostgresqlEngine:
     def _deliver(self, message: bytes) -> None:
         holder, serial, tokens = message.decode().split(":")
         if holder == ADDRESSEE:
-            self._cells.tell(int(serial))
+            self.cells.tell(int(serial))
             return
         waiter = self._waiters.get((holder, int(serial)))
         if waiter is not None:
