@@ -269,9 +269,8 @@ class AdvisoryEngine:
         if lease is None or entry is None:
             return
         if entry.waiting:
-            self._desk.cancel(entry.hold.connection.pid)
             try:
-                answer = self._finish(lease, entry, self._now() + self._patience)
+                answer = self._cancelled(lease, entry)
             except EngineError:
                 # Cancelled, as was asked for; or the connection is gone, and all of it with it.
                 return
@@ -284,6 +283,15 @@ class AdvisoryEngine:
         finally:
             lease.done(entry.hold)
         self._forget(lease, entry)
+
+    def _cancelled(self, lease: OurLease, entry: OurEntry) -> Granted | Queued | Gone:
+        """Raises once it is. The server ignores a cancellation that comes before the statement, hence more than one."""
+        until = self._now() + self._patience
+        while True:
+            self._desk.cancel(entry.hold.connection.pid)
+            answer = self._finish(lease, entry, min(until, self._now() + lease.trip / 1000))
+            if not isinstance(answer, Queued) or self._now() >= until:
+                return answer
 
     def release(self, claim: Claim) -> bool:
         lease = self._leases.get(claim.holder.id)
