@@ -1,5 +1,7 @@
 """Real servers that die, stop, end our connections, or whose replies are lost."""
 
+import os
+import signal
 import threading
 from typing import Any
 
@@ -135,6 +137,27 @@ def test_a_claim_that_arrives_after_its_withdrawal_is_not_granted(port: int) -> 
         assert isinstance(session.engine.claim(request, wait=True), Gone)
         assert not session.look("a").holders
         session.lock("a").acquire(timeout=0).release()
+
+
+def test_a_waiter_that_leaves_before_the_server_has_read_its_statement_leaves_the_queue(port: int) -> None:
+    url = at(port, "postgresql+advisory")
+    with fencepost.connect(url, ttl=20) as first, fencepost.connect(url, ttl=20) as second:
+        first.lock("a").acquire()
+        second.lock("warm").acquire().release()
+        request = second.keeper().request((Ask("a"),))
+        pid = second.engine._leases[request.holder.id].main.connection.pid
+        # A busy machine does the same: the cancellation is there first, and finds nothing to cancel.
+        os.kill(pid, signal.SIGSTOP)
+        resume = threading.Timer(0.5, os.kill, [pid, signal.SIGCONT])
+        resume.start()
+        try:
+            assert isinstance(second.engine.claim(request, wait=True), Queued)
+            second.engine.withdraw(request)
+            assert not first.look("a").waiters
+        finally:
+            resume.join()
+        second.lock("b").acquire(timeout=5)
+        assert first.lock("b").try_acquire() is None
 
 
 def test_news_that_comes_before_the_answer_is_not_forgotten(port: int, monkeypatch: pytest.MonkeyPatch) -> None:

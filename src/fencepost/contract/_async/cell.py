@@ -8,20 +8,26 @@ from fencepost.contract.answer import Cell
 from fencepost.core.rate import Rate
 
 
-class AsyncCellEngine(AsyncEngine, Protocol):
+class AsyncCells(Protocol):
     """As with claims: one attempt per call, a return is definite, an exception means that the outcome is unknown.
 
     Cells have keys of their own, apart from the names that are locked. They belong to no holder and outlive all.
     """
 
-    async def cell_read(self, key: str) -> Cell:
+    async def read(self, key: str) -> Cell:
         """What it holds; an empty one has no value, and version 0."""
 
-    async def cell_write(self, key: str, value: str | None, version: int) -> Cell | None:
+    async def write(self, key: str, value: str | None, version: int) -> Cell | None:
         """Put `value` there, or empty it with None, if its version is still `version`; None if it is another."""
 
-    async def cell_watch(self, key: str, version: int, timeout: float) -> Cell:
+    async def watch(self, key: str, version: int, timeout: float) -> Cell:
         """Wait until its version is not `version` any more, woken by push; or what it holds after `timeout` seconds."""
+
+
+class AsyncCellEngine(AsyncEngine, Protocol):
+    @property
+    def cells(self) -> AsyncCells:
+        """One object for as long as the engine is there."""
 
 
 class AsyncMeterEngine(AsyncEngine, Protocol):

@@ -8,20 +8,26 @@ from fencepost.contract.answer import Cell
 from fencepost.core.rate import Rate
 
 
-class CellEngine(Engine, Protocol):
+class Cells(Protocol):
     """As with claims: one attempt per call, a return is definite, an exception means that the outcome is unknown.
 
     Cells have keys of their own, apart from the names that are locked. They belong to no holder and outlive all.
     """
 
-    def cell_read(self, key: str) -> Cell:
+    def read(self, key: str) -> Cell:
         """What it holds; an empty one has no value, and version 0."""
 
-    def cell_write(self, key: str, value: str | None, version: int) -> Cell | None:
+    def write(self, key: str, value: str | None, version: int) -> Cell | None:
         """Put `value` there, or empty it with None, if its version is still `version`; None if it is another."""
 
-    def cell_watch(self, key: str, version: int, timeout: float) -> Cell:
+    def watch(self, key: str, version: int, timeout: float) -> Cell:
         """Wait until its version is not `version` any more, woken by push; or what it holds after `timeout` seconds."""
+
+
+class CellEngine(Engine, Protocol):
+    @property
+    def cells(self) -> Cells:
+        """One object for as long as the engine is there."""
 
 
 class MeterEngine(Engine, Protocol):

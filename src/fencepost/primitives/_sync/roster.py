@@ -40,16 +40,21 @@ class Roster:
     def look_after_neighbour(self, id: str) -> None:
         document = (self.record.read()).document
         other = neighbour(document, id)
-        if other is not None and not (self._presence.look(self._lock_of(other))).holders:
+        if other is not None and not self._is_there(other):
             self.strike_off(other)
 
     def strike_off_the_dead(self) -> None:
         """For those who are not members themselves, and so have no neighbour to look after."""
         document = (self.record.read()).document
         alive = set(self._presence.names(self._lock_of("")))
-        dead = [member.id for member in members(document) if self._lock_of(member.id) not in alive]
+        missing = [member.id for member in members(document) if self._lock_of(member.id) not in alive]
+        # An engine may list a name late, but knows at once who holds it.
+        dead = [id for id in missing if not self._is_there(id)]
         if dead:
             self.strike_off(*dead)
+
+    def _is_there(self, id: str) -> bool:
+        return bool((self._presence.look(self._lock_of(id))).holders)
 
     def _lock_of(self, id: str) -> str:
         return f"{self._name}/{id}"

@@ -36,21 +36,21 @@ class AsyncRecord:
             raise Unsupported("this engine keeps no shared values: see its trait 'cells'")
         self._presence = presence
         self._key = key
-        self._engine = cast(AsyncCellEngine, presence.engine)
+        self._cells = cast(AsyncCellEngine, presence.engine).cells
 
     async def read(self) -> Seen:
         self._presence.check_open()
-        return _seen(await self._engine.cell_read(self._key))
+        return _seen(await self._cells.read(self._key))
 
     async def next(self, version: int, timeout: float) -> Seen:
         """What it is once its version is not `version` any more, or after `timeout` seconds."""
         self._presence.check_open()
-        return _seen(await self._engine.cell_watch(self._key, version, timeout))
+        return _seen(await self._cells.watch(self._key, version, timeout))
 
     async def empty(self, version: int) -> bool:
         """Leave nothing of it, unless it has changed since that version; whether it had not. Tried once."""
         self._presence.check_open()
-        return await self._engine.cell_write(self._key, None, version) is not None
+        return await self._cells.write(self._key, None, version) is not None
 
     async def change(self, decide: Decide) -> Document:
         """The document after the change, or as it is if there was nothing to change."""
@@ -70,7 +70,7 @@ class AsyncRecord:
                     return seen.document
                 text = json.dumps({**document, "stamps": [*stamps, stamp][-STAMPS:]}, separators=(",", ":"))
                 sent = True
-                if await self._engine.cell_write(self._key, text, seen.version) is not None:
+                if await self._cells.write(self._key, text, seen.version) is not None:
                     return document
                 sent = False
                 # Somebody else was faster, so something has happened: that alone is no reason to give up.

@@ -9,7 +9,7 @@ from typing import cast
 
 from fencepost._runtime import aio as runtime
 from fencepost._runtime.clock import boottime
-from fencepost.contract._async.cell import AsyncCellEngine, AsyncMeterEngine
+from fencepost.contract._async.cell import AsyncCellEngine, AsyncCells, AsyncMeterEngine
 from fencepost.contract._async.engine import AsyncEngine
 from fencepost.contract.answer import Busy, Cell, Gone, Granted, Queued, Renewal, Snapshot
 from fencepost.core.claim import Claim, Request
@@ -49,6 +49,7 @@ class AsyncFaultyEngine(AsyncEngine):
 
     def __init__(self, engine: AsyncEngine, *, yielding: bool = False, clock: runtime.Clock | None = None) -> None:
         self.engine = engine
+        self.cells = AsyncFaultyCells(self)
         self.traits = engine.traits
         self.yielding = yielding
         self.calls: list[str] = []
@@ -148,24 +149,9 @@ class AsyncFaultyEngine(AsyncEngine):
         async with AsyncPassage(self, "evict"):
             return await self.engine.evict(name, by)
 
-    async def cell_read(self, key: str) -> Cell:
-        async with AsyncPassage(self, "cell_read"):
-            return await self._cells().cell_read(key)
-
-    async def cell_write(self, key: str, value: str | None, version: int) -> Cell | None:
-        async with AsyncPassage(self, "cell_write"):
-            return await self._cells().cell_write(key, value, version)
-
-    async def cell_watch(self, key: str, version: int, timeout: float) -> Cell:
-        async with AsyncPassage(self, "cell_watch"):
-            return await self._cells().cell_watch(key, version, timeout)
-
     async def meter(self, key: str, rate: Rate, weight: int) -> float:
         async with AsyncPassage(self, "meter"):
             return await cast(AsyncMeterEngine, self.engine).meter(key, rate, weight)
-
-    def _cells(self) -> AsyncCellEngine:
-        return cast(AsyncCellEngine, self.engine)
 
     async def close(self) -> None:
         await self.engine.close()
@@ -192,6 +178,29 @@ class AsyncFaultyEngine(AsyncEngine):
             raise Unavailable(f"{method} is not answered: the engine was cut off meanwhile")
         if _take(self._losses, method):
             raise Unavailable(f"the reply of {method} is lost: this fault was asked for, and the engine did it")
+
+
+class AsyncFaultyCells:
+    """The cells of an engine, behind the same faults."""
+
+    def __init__(self, engine: AsyncFaultyEngine) -> None:
+        self._engine = engine
+
+    async def read(self, key: str) -> Cell:
+        async with AsyncPassage(self._engine, "cell_read"):
+            return await self._cells.read(key)
+
+    async def write(self, key: str, value: str | None, version: int) -> Cell | None:
+        async with AsyncPassage(self._engine, "cell_write"):
+            return await self._cells.write(key, value, version)
+
+    async def watch(self, key: str, version: int, timeout: float) -> Cell:
+        async with AsyncPassage(self._engine, "cell_watch"):
+            return await self._cells.watch(key, version, timeout)
+
+    @property
+    def _cells(self) -> AsyncCells:
+        return cast(AsyncCellEngine, self._engine.engine).cells
 
 
 class AsyncPassage:

@@ -9,7 +9,7 @@ from typing import cast
 
 from fencepost._runtime import threads as runtime
 from fencepost._runtime.clock import boottime
-from fencepost.contract._sync.cell import CellEngine, MeterEngine
+from fencepost.contract._sync.cell import CellEngine, Cells, MeterEngine
 from fencepost.contract._sync.engine import Engine
 from fencepost.contract.answer import Busy, Cell, Gone, Granted, Queued, Renewal, Snapshot
 from fencepost.core.claim import Claim, Request
@@ -49,6 +49,7 @@ class FaultyEngine(Engine):
 
     def __init__(self, engine: Engine, *, yielding: bool = False, clock: runtime.Clock | None = None) -> None:
         self.engine = engine
+        self.cells = FaultyCells(self)
         self.traits = engine.traits
         self.yielding = yielding
         self.calls: list[str] = []
@@ -148,24 +149,9 @@ class FaultyEngine(Engine):
         with Passage(self, "evict"):
             return self.engine.evict(name, by)
 
-    def cell_read(self, key: str) -> Cell:
-        with Passage(self, "cell_read"):
-            return self._cells().cell_read(key)
-
-    def cell_write(self, key: str, value: str | None, version: int) -> Cell | None:
-        with Passage(self, "cell_write"):
-            return self._cells().cell_write(key, value, version)
-
-    def cell_watch(self, key: str, version: int, timeout: float) -> Cell:
-        with Passage(self, "cell_watch"):
-            return self._cells().cell_watch(key, version, timeout)
-
     def meter(self, key: str, rate: Rate, weight: int) -> float:
         with Passage(self, "meter"):
             return cast(MeterEngine, self.engine).meter(key, rate, weight)
-
-    def _cells(self) -> CellEngine:
-        return cast(CellEngine, self.engine)
 
     def close(self) -> None:
         self.engine.close()
@@ -192,6 +178,29 @@ class FaultyEngine(Engine):
             raise Unavailable(f"{method} is not answered: the engine was cut off meanwhile")
         if _take(self._losses, method):
             raise Unavailable(f"the reply of {method} is lost: this fault was asked for, and the engine did it")
+
+
+class FaultyCells:
+    """The cells of an engine, behind the same faults."""
+
+    def __init__(self, engine: FaultyEngine) -> None:
+        self._engine = engine
+
+    def read(self, key: str) -> Cell:
+        with Passage(self._engine, "cell_read"):
+            return self._cells.read(key)
+
+    def write(self, key: str, value: str | None, version: int) -> Cell | None:
+        with Passage(self._engine, "cell_write"):
+            return self._cells.write(key, value, version)
+
+    def watch(self, key: str, version: int, timeout: float) -> Cell:
+        with Passage(self._engine, "cell_watch"):
+            return self._cells.watch(key, version, timeout)
+
+    @property
+    def _cells(self) -> Cells:
+        return cast(CellEngine, self._engine.engine).cells
 
 
 class Passage:

@@ -16,7 +16,7 @@ from dataclasses import replace
 from typing import ClassVar
 
 from fencepost._runtime import aio as runtime
-from fencepost.contract.answer import Busy, Cell, Gone, Granted, Queued, Renewal, Snapshot
+from fencepost.contract.answer import Busy, Gone, Granted, Queued, Renewal, Snapshot
 from fencepost.core.claim import Claim, Mode, Request, ahead
 from fencepost.core.holder import Holder
 from fencepost.core.traits import Traits
@@ -78,7 +78,7 @@ class AsyncConsulEngine:
         self._register = AsyncRegister(self._store, self._line, self._prefix)
         self._departure = AsyncDeparture(self._store, self._line, self._prefix, self._transact)
         self._leases: dict[str, Lease] = {}
-        self._cells = AsyncCells(self._store, self._prefix)
+        self.cells = AsyncCells(self._store, self._prefix)
 
     # Leases
 
@@ -316,19 +316,8 @@ class AsyncConsulEngine:
     async def evict(self, name: str, by: str) -> tuple[Claim, ...]:
         return await self._register.evict(name, by)
 
-    # Small values
-
-    async def cell_read(self, key: str) -> Cell:
-        return await self._cells.read(key)
-
-    async def cell_write(self, key: str, value: str | None, version: int) -> Cell | None:
-        return await self._cells.write(key, value, version)
-
-    async def cell_watch(self, key: str, version: int, timeout: float) -> Cell:
-        return await self._cells.watch(key, version, timeout)
-
     async def close(self) -> None:
-        self._cells.close()
+        self.cells.close()
         for lease in list(self._leases.values()):
             self._forget(lease, "the session was closed")
         self._line.close()

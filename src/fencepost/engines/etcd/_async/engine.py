@@ -15,7 +15,7 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import ClassVar
 
 from fencepost._runtime import aio as runtime
-from fencepost.contract.answer import Busy, Cell, Gone, Granted, Queued, Renewal, Snapshot
+from fencepost.contract.answer import Busy, Gone, Granted, Queued, Renewal, Snapshot
 from fencepost.core.claim import Claim, Request
 from fencepost.core.holder import Holder
 from fencepost.core.traits import Traits
@@ -72,7 +72,7 @@ class AsyncEtcdEngine:
         self._tower = Watchtower(clock.now)
         self._ear = wire.Ear(self._tower.hear, self._tower.drop_all)
         self._sight = Sight(clock.now)
-        self._cells = AsyncCells(self._client, self._prefix)
+        self.cells = AsyncCells(self._client, self._prefix)
 
     # Leases
 
@@ -303,19 +303,8 @@ class AsyncEtcdEngine:
         outcome = await self._commit(self._step.evict(taken, by, audit))
         return tuple(claim for (_, claim), part in zip(taken, outcome.parts, strict=True) if part.succeeded)
 
-    # Small values
-
-    async def cell_read(self, key: str) -> Cell:
-        return await self._cells.read(key)
-
-    async def cell_write(self, key: str, value: str | None, version: int) -> Cell | None:
-        return await self._cells.write(key, value, version)
-
-    async def cell_watch(self, key: str, version: int, timeout: float) -> Cell:
-        return await self._cells.watch(key, version, timeout)
-
     async def close(self) -> None:
-        self._cells.close()
+        self.cells.close()
         for lease in list(self._leases.values()):
             self._forget(lease, "the session was closed")
         self._ear.close()

@@ -15,7 +15,7 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import ClassVar
 
 from fencepost._runtime import threads as runtime
-from fencepost.contract.answer import Busy, Cell, Gone, Granted, Queued, Renewal, Snapshot
+from fencepost.contract.answer import Busy, Gone, Granted, Queued, Renewal, Snapshot
 from fencepost.core.claim import Claim, Request
 from fencepost.core.holder import Holder
 from fencepost.core.traits import Traits
@@ -72,7 +72,7 @@ class EtcdEngine:
         self._tower = Watchtower(clock.now)
         self._ear = wire.Ear(self._tower.hear, self._tower.drop_all)
         self._sight = Sight(clock.now)
-        self._cells = Cells(self._client, self._prefix)
+        self.cells = Cells(self._client, self._prefix)
 
     # Leases
 
@@ -303,19 +303,8 @@ class EtcdEngine:
         outcome = self._commit(self._step.evict(taken, by, audit))
         return tuple(claim for (_, claim), part in zip(taken, outcome.parts, strict=True) if part.succeeded)
 
-    # Small values
-
-    def cell_read(self, key: str) -> Cell:
-        return self._cells.read(key)
-
-    def cell_write(self, key: str, value: str | None, version: int) -> Cell | None:
-        return self._cells.write(key, value, version)
-
-    def cell_watch(self, key: str, version: int, timeout: float) -> Cell:
-        return self._cells.watch(key, version, timeout)
-
     def close(self) -> None:
-        self._cells.close()
+        self.cells.close()
         for lease in list(self._leases.values()):
             self._forget(lease, "the session was closed")
         self._ear.close()

@@ -5,12 +5,13 @@ from collections.abc import Collection, Sequence
 from typing import ClassVar
 
 from fencepost._runtime import aio as runtime
-from fencepost.contract.answer import Busy, Cell, Gone, Granted, Queued, Renewal, Snapshot
+from fencepost.contract.answer import Busy, Gone, Granted, Queued, Renewal, Snapshot
 from fencepost.core.claim import Claim, Request
 from fencepost.core.holder import Holder
 from fencepost.core.rate import Rate
 from fencepost.core.traits import Traits
 from fencepost.core.url import Url
+from fencepost.engines.memory._async.cells import AsyncCells
 from fencepost.engines.memory.book import book
 
 
@@ -34,6 +35,7 @@ class AsyncMemoryEngine:
         self.locality = ",".join(host for host, _ in url.hosts) + url.path
         self._book = book(self.locality)
         self._clock = clock
+        self.cells = AsyncCells(self._book, clock)
 
     async def lease_open(self, holder: Holder, ttl: float) -> None:
         with self._book.lock:
@@ -98,31 +100,6 @@ class AsyncMemoryEngine:
     async def evict(self, name: str, by: str) -> tuple[Claim, ...]:
         with self._book.lock:
             return self._book.evict(name, by, self._clock.now())
-
-    async def cell_read(self, key: str) -> Cell:
-        with self._book.lock:
-            return self._book.cells.read(key)
-
-    async def cell_write(self, key: str, value: str | None, version: int) -> Cell | None:
-        with self._book.lock:
-            return self._book.cells.write(key, value, version)
-
-    async def cell_watch(self, key: str, version: int, timeout: float) -> Cell:
-        until = self._clock.now() + timeout
-        woken = runtime.Event()
-        with self._book.lock:
-            self._book.cells.watch(key, woken.set)
-        try:
-            while True:
-                with self._book.lock:
-                    cell = self._book.cells.read(key)
-                if cell.version != version or self._clock.now() >= until:
-                    return cell
-                await self._clock.wait(woken, until)
-                woken.clear()
-        finally:
-            with self._book.lock:
-                self._book.cells.unwatch(key, woken.set)
 
     async def meter(self, key: str, rate: Rate, weight: int) -> float:
         with self._book.lock:

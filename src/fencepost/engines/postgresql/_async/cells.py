@@ -5,17 +5,16 @@ import itertools
 import json
 import random
 
-from fencepost._runtime import aio as runtime
 from fencepost._runtime.clock import boottime
 from fencepost.contract.answer import Cell
 from fencepost.core.rate import Rate
+from fencepost.engines.postgresql._async.channel import AsyncChannel
 from fencepost.engines.postgresql._async.store import AsyncStore
 from fencepost.engines.postgresql.sql import statements
 from fencepost.engines.postgresql.waiter import Waiter
-from fencepost.engines.postgresql.wire import aio as wire
 
 # How a message that is about a cell begins, where others have the id of a holder.
-ADDRESSEE = "="
+ADDRESSEE = b"=:"
 EMPTY = Cell(None, 0)
 # How often to look where no message comes through: behind a pooler.
 LOOK_AGAIN = (0.05, 0.1)
@@ -24,56 +23,63 @@ _ESCAPES = (("\\", "\\\\"), ("\0", "\\0"))
 
 
 class AsyncCells:
-    def __init__(self, store: AsyncStore, channel: str, ear: wire.Ear, listen: runtime.Work[None]) -> None:
+    """`prefix` is put before each key. Whoever makes the channel passes on to `hear` what is told on it."""
+
+    def __init__(self, store: AsyncStore, channel: AsyncChannel, prefix: str = "") -> None:
         self._store = store
-        self._channel = channel.encode()
-        self._ear = ear
-        self._listen = listen
+        self._channel = channel
+        self._prefix = prefix
         self._sql = statements("statements", store.schema)
         self._watches: dict[int, Waiter] = {}
         self._numbers = itertools.count(1)
 
     async def read(self, key: str) -> Cell:
-        return _cell(await self._store.value(self._sql["cell_read"], _pack(key)))
+        return _cell(await self._store.value(self._sql["cell_read"], self._key(key)))
 
     async def write(self, key: str, value: str | None, version: int) -> Cell | None:
         text = None if value is None else _pack(value)
-        reply = await self._store.value(self._sql["cell_write"], _pack(key), text, b"%d" % version)
+        reply = await self._store.value(self._sql["cell_write"], self._key(key), text, b"%d" % version)
         if reply is None:
             return None
         return EMPTY if value is None else Cell(value, int(reply))
 
     async def watch(self, key: str, version: int, timeout: float) -> Cell:
         until = boottime() + timeout
-        await self._listen()
+        await self._channel.listen()
         number = next(self._numbers)
         waiter = self._watches[number] = Waiter()
-        who = (_pack(key), b"%d" % version, self._channel, b"%d" % number)
+        who = (self._key(key), b"%d" % version, self._channel.name.encode(), b"%d" % number)
         try:
             while True:
                 left = until - boottime()
                 cell = _cell(await self._store.value(self._sql["cell_watch"], *who, b"%f" % max(0.0, left)))
                 if cell.version != version or left <= 0 or waiter.over is not None:
                     return cell
-                look_at = boottime() + random.uniform(*LOOK_AGAIN) if self._ear.is_deaf else until
-                await self._ear.wait(waiter, min(until, look_at))
+                look_at = boottime() + random.uniform(*LOOK_AGAIN) if self._channel.ear.is_deaf else until
+                await self._channel.ear.wait(waiter, min(until, look_at))
                 waiter.news = False
         finally:
             del self._watches[number]
 
     async def meter(self, key: str, rate: Rate, weight: int) -> float:
-        parameters = (_pack(key), repr(rate.interval).encode(), b"%d" % rate.burst, b"%d" % weight)
+        parameters = (self._key(key), repr(rate.interval).encode(), b"%d" % rate.burst, b"%d" % weight)
         return float(await self._store.value(self._sql["meter"], *parameters) or 0)
 
-    def tell(self, number: int) -> None:
-        """Somebody says that a cell has changed."""
-        waiter = self._watches.get(number)
+    def hear(self, message: bytes) -> bool:
+        """Whether the message is about a cell. Whoever watches that one is told."""
+        if not message.startswith(ADDRESSEE):
+            return False
+        waiter = self._watches.get(int(message.split(b":")[1]))
         if waiter is not None:
             waiter.stir()
+        return True
 
     def close(self) -> None:
         for waiter in list(self._watches.values()):
             waiter.stir(over="the session was closed")
+
+    def _key(self, key: str) -> bytes:
+        return _pack(self._prefix + key)
 
 
 def _pack(text: str) -> bytes:

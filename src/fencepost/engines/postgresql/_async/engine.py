@@ -13,12 +13,11 @@ refuses the older.
 
 import json
 import random
-import secrets
 from collections.abc import Collection, Sequence
 from typing import ClassVar
 
 from fencepost._runtime import aio as runtime
-from fencepost.contract.answer import Busy, Cell, Gone, Granted, Queued, Renewal, Snapshot
+from fencepost.contract.answer import Busy, Gone, Granted, Queued, Renewal, Snapshot
 from fencepost.core.backoff import backoff
 from fencepost.core.claim import Claim, Mode, Request
 from fencepost.core.holder import Holder
@@ -26,14 +25,13 @@ from fencepost.core.rate import Rate
 from fencepost.core.traits import Traits
 from fencepost.core.url import Url
 from fencepost.engines.postgresql import record
-from fencepost.engines.postgresql._async.cells import ADDRESSEE, AsyncCells
+from fencepost.engines.postgresql._async.cells import AsyncCells
+from fencepost.engines.postgresql._async.channel import AsyncChannel
 from fencepost.engines.postgresql._async.store import AsyncStore
 from fencepost.engines.postgresql.address import LIBPQ, listening_at
 from fencepost.engines.postgresql.query import array, rows, text
 from fencepost.engines.postgresql.sql import statements
-from fencepost.engines.postgresql.trouble import ServerError, explain
 from fencepost.engines.postgresql.waiter import Waiter
-from fencepost.engines.postgresql.wire import aio as wire
 
 AUDIT_LENGTH = 1000
 LOST = "the engine no longer has it"
@@ -56,21 +54,17 @@ class AsyncPostgresqlEngine:
     def __init__(self, url: Url, *, clock: runtime.Clock, patience: float) -> None:
         url.check_options(*LIBPQ, "schema", "listen")
         self._store = AsyncStore(url, patience)
-        self._direct = listening_at(url)
-        self._patience = patience
         self._now = clock.now
-        self._channel = f"fencepost_{secrets.token_hex(8)}"
-        self._ear = wire.Ear(self._deliver)
-        self._opening = runtime.Mutex()
+        self._channel = AsyncChannel(self._store, self._deliver, direct=listening_at(url))
         self._waiters: dict[tuple[str, int], Waiter] = {}
         self._sql = statements("statements", self._store.schema)
-        self._cells = AsyncCells(self._store, self._channel, self._ear, self._listen)
+        self.cells = AsyncCells(self._store, self._channel)
         self._claim, self._release = self._sql["claim"], self._sql["release"]
 
     # Leases
 
     async def lease_open(self, holder: Holder, ttl: float) -> None:
-        parameters = (holder.id.encode(), text(holder.label), b"%f" % ttl, self._channel.encode())
+        parameters = (holder.id.encode(), text(holder.label), b"%f" % ttl, self._channel.name.encode())
         await self._store.call(self._sql["lease_open"], *parameters)
 
     async def lease_renew(self, holder: Holder, ttl: float, claims: Collection[Claim]) -> Renewal:
@@ -95,13 +89,13 @@ class AsyncPostgresqlEngine:
     # Claims
 
     async def claim(self, request: Request, *, wait: bool) -> Granted | Queued | Busy | Gone:
-        if wait and not self._ear.is_open and self._key(request) in self._waiters:
+        if wait and not self._channel.ear.is_open and self._key(request) in self._waiters:
             # It may have a place: asking without one would lose it.
-            await self._listen()
+            await self._channel.listen()
         # Ask without a place first: where nobody is in the way there is nothing to listen for.
-        answer = await self._ask(request, wait=wait and self._ear.is_open)
+        answer = await self._ask(request, wait=wait and self._channel.ear.is_open)
         if wait and isinstance(answer, Busy):
-            await self._listen()
+            await self._channel.listen()
             answer = await self._ask(request, wait=True)
         return answer
 
@@ -159,7 +153,7 @@ class AsyncPostgresqlEngine:
         pause = random.uniform(0.001, 0.005)
         if isinstance(milliseconds, int | float):
             pause += milliseconds / 1000
-        if self._ear.is_deaf:
+        if self._channel.ear.is_deaf:
             pause = min(pause, backoff(waiter.looks, random.random(), first=0.01, most=0.1))
             waiter.looks += 1
         return pause
@@ -169,7 +163,7 @@ class AsyncPostgresqlEngine:
         until = self._now() + timeout
         while True:
             waiter: Waiter = queued.place
-            await self._ear.wait(waiter, min(until, waiter.again_at))
+            await self._channel.ear.wait(waiter, min(until, waiter.again_at))
             if waiter.over is not None:
                 return Gone(waiter.over)
             if waiter.tokens:
@@ -217,55 +211,24 @@ class AsyncPostgresqlEngine:
         parameters = (name.encode(), text(by), b"%d" % AUDIT_LENGTH)
         return record.claims_of(await self._store.value(self._sql["evict"], *parameters))
 
-    # Small values, and rates
-
-    async def cell_read(self, key: str) -> Cell:
-        return await self._cells.read(key)
-
-    async def cell_write(self, key: str, value: str | None, version: int) -> Cell | None:
-        return await self._cells.write(key, value, version)
-
-    async def cell_watch(self, key: str, version: int, timeout: float) -> Cell:
-        return await self._cells.watch(key, version, timeout)
+    # Rates
 
     async def meter(self, key: str, rate: Rate, weight: int) -> float:
-        return await self._cells.meter(key, rate, weight)
+        return await self.cells.meter(key, rate, weight)
 
     async def close(self) -> None:
-        self._cells.close()
+        self.cells.close()
         for waiter in list(self._waiters.values()):
             waiter.stir(over="the session was closed")
-        self._ear.close()
+        self._channel.close()
         self._store.close()
 
     # Inside
 
-    async def _listen(self) -> None:
-        async with self._opening:
-            if self._ear.is_open:
-                return
-            if self._direct is None:
-                if self._store.pooled:
-                    self._ear.open(None)
-                    return
-                connection = await self._store.dial()
-            else:
-                connection = await wire.connect(self._direct, self._patience)
-            try:
-                await connection.script(f"LISTEN {self._channel}")
-            except ServerError as error:
-                connection.close()
-                raise explain(error, connection.address) from error
-            except BaseException:
-                connection.close()
-                raise
-            self._ear.open(connection)
-
     def _deliver(self, message: bytes) -> None:
-        holder, serial, tokens = message.decode().split(":")
-        if holder == ADDRESSEE:
-            self._cells.tell(int(serial))
+        if self.cells.hear(message):
             return
+        holder, serial, tokens = message.decode().split(":")
         waiter = self._waiters.get((holder, int(serial)))
         if waiter is not None:
             waiter.stir(tokens=tuple(int(token) for token in tokens.split(",") if token))

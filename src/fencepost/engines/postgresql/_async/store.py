@@ -5,7 +5,7 @@ from psycopg import pq
 
 from fencepost.core.url import Url
 from fencepost.engines.postgresql import query
-from fencepost.engines.postgresql.address import locate, schema_of
+from fencepost.engines.postgresql.address import Address, locate, schema_of
 from fencepost.engines.postgresql.query import ADVISE, Parameter, Query
 from fencepost.engines.postgresql.sql import VERSION, installation, statements
 from fencepost.engines.postgresql.trouble import ServerError, explain
@@ -18,14 +18,12 @@ MADE_MEANWHILE = ("42P07", "42P06", "23505")
 
 
 class AsyncStore:
-    def __init__(self, url: Url, patience: float, *, advise: bool = True) -> None:
+    def __init__(self, url: Url, patience: float) -> None:
         self.address = locate(url)
         self.schema = schema_of(url)
-        self.pooled = True
-        self._advise = advise
         self._patience = patience
         self._version = statements("statements", self.schema)["version"]
-        self._pool = wire.Pool(self.address, patience, self.greet)
+        self._pool = wire.Pool(self.address, patience, self._greet)
 
     async def call(self, what: Query, *parameters: Parameter) -> pq.abc.PGresult:
         """The result of a statement that may be run on any connection."""
@@ -34,21 +32,27 @@ class AsyncStore:
     async def value(self, what: Query, *parameters: Parameter) -> bytes | None:
         return query.value(await self._pool.call(what, *parameters))
 
-    async def dial(self) -> wire.Connection:
+    async def dial(self, address: Address | None = None) -> wire.Connection:
         """A connection of the caller's own, with nothing said on it yet."""
-        return await wire.connect(self.address, self._patience)
+        return await wire.connect(address or self.address, self._patience)
 
     async def connect(self) -> wire.Connection:
         """A connection of the caller's own, and a look at the schema."""
         connection = await self.dial()
         try:
-            await self.greet(connection)
+            await self._look(connection)
         except BaseException:
             connection.close()
             raise
         return connection
 
-    async def greet(self, connection: wire.Connection) -> None:
+    async def _greet(self, connection: wire.Connection) -> None:
+        """Make a connection ready for statements on our tables."""
+        await self._look(connection)
+        if not connection.pooled:
+            await connection.script(ADVISE)
+
+    async def _look(self, connection: wire.Connection) -> None:
         """Find out whether a pooler is in between, and which schema is there; make one if there is none."""
         try:
             found = query.rows(await connection.call(self._version))
@@ -63,9 +67,7 @@ class AsyncStore:
                 f"{'upgrade fencepost' if version > VERSION else 'name another schema with ?schema='}"
             )
         # A pooler gives each of its clients a number of its own making.
-        self.pooled = connection.pooled = pid != connection.pid
-        if self._advise and not self.pooled:
-            await connection.script(ADVISE)
+        connection.pooled = pid != connection.pid
 
     async def _install(self, connection: wire.Connection) -> query.Rows:
         try:

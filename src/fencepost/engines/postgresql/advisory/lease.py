@@ -145,6 +145,11 @@ class Lease(Generic[Connection]):
         """Whether the end of that connection is the end of the lease."""
         return hold is self.main or bool(hold.held)
 
+    def standing(self, name: str, now: float) -> list[tuple[Connection, tuple[Claim, float, float]]]:
+        """By connection, what we have of a name or wait for, since when in seconds, and what is left of its lease."""
+        found = [entry for entry in list(self.entries.values()) if entry.ask.name == name]
+        return [(each.hold.connection, (each.claim, now - each.since, self.ttl)) for each in found]
+
     def excluded(self, ask: Ask) -> tuple[Claim, ...]:
         """What we hold ourselves that excludes the ask."""
         claims = [hold.held[ask.name].claim for hold in list(self.holds) if ask.name in hold.held]

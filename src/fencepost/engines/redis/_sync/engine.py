@@ -16,7 +16,7 @@ from collections.abc import Collection, Sequence
 from typing import ClassVar
 
 from fencepost._runtime import threads as runtime
-from fencepost.contract.answer import Busy, Cell, Gone, Granted, Queued, Renewal, Snapshot
+from fencepost.contract.answer import Busy, Gone, Granted, Queued, Renewal, Snapshot
 from fencepost.core.backoff import backoff
 from fencepost.core.claim import Claim, Request
 from fencepost.core.holder import Holder
@@ -68,7 +68,7 @@ class RedisEngine:
         self._leases: dict[str, Lease] = {}
         self._places: dict[str, Place] = {}
         self._ear = wire.Ear(f"fencepost-{secrets.token_hex(8)}", self._deliver)
-        self._cells = Cells(self._server, self._prefix, self._ear, self._listen)
+        self.cells = Cells(self._server, self._prefix, self._ear, self._listen)
 
     def _connect(self, url: Url, patience: float) -> Server:
         return Server(locate(url), patience)
@@ -282,22 +282,13 @@ class RedisEngine:
         reply = self._server.run(EVICT, EVICT.pack(keys, by, AUDIT_LENGTH), place.slot)
         return tuple(record.claim_of(name, place.lock, text) for text in reply)
 
-    # Small values, and rates
-
-    def cell_read(self, key: str) -> Cell:
-        return self._cells.read(key)
-
-    def cell_write(self, key: str, value: str | None, version: int) -> Cell | None:
-        return self._cells.write(key, value, version)
-
-    def cell_watch(self, key: str, version: int, timeout: float) -> Cell:
-        return self._cells.watch(key, version, timeout)
+    # Rates
 
     def meter(self, key: str, rate: Rate, weight: int) -> float:
-        return self._cells.meter(key, rate, weight)
+        return self.cells.meter(key, rate, weight)
 
     def close(self) -> None:
-        self._cells.close()
+        self.cells.close()
         for lease in list(self._leases.values()):
             self._forget(lease, "the session was closed")
         self._ear.close()
@@ -330,7 +321,7 @@ class RedisEngine:
     def _deliver(self, message: bytes) -> None:
         holder, serial, tokens = message.decode().split(":")
         if holder == ADDRESSEE:
-            self._cells.tell(int(serial))
+            self.cells.tell(int(serial))
             return
         lease = self._leases.get(holder)
         entry = None if lease is None else lease.entries.get(int(serial))

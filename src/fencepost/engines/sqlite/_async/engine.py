@@ -19,7 +19,7 @@ from typing import ClassVar, TypeVar
 from fencepost._runtime import aio as runtime
 from fencepost._runtime.clock import boottime
 from fencepost._runtime.fork import generation
-from fencepost.contract.answer import Busy, Cell, Gone, Granted, Queued, Renewal, Snapshot
+from fencepost.contract.answer import Busy, Gone, Granted, Queued, Renewal, Snapshot
 from fencepost.core.backoff import backoff
 from fencepost.core.claim import Claim, Request
 from fencepost.core.holder import Holder
@@ -77,7 +77,7 @@ class AsyncSqliteEngine:
         self._meters = Meters(self._store, clock.now)
         self._sight = Sight(self._queue, self._leases)
         self._room = AsyncRoom(self._mailbox, self._queue.places, clock)
-        self._cells = AsyncCells(self._path, clock, patience)
+        self.cells = AsyncCells(self._path, clock, patience)
 
     async def lease_open(self, holder: Holder, ttl: float) -> None:
         sent_at = self._clock.now()
@@ -153,15 +153,6 @@ class AsyncSqliteEngine:
                 return answer
             ahead = answer.ahead
 
-    async def cell_read(self, key: str) -> Cell:
-        return await self._cells.read(key)
-
-    async def cell_write(self, key: str, value: str | None, version: int) -> Cell | None:
-        return await self._cells.write(key, value, version)
-
-    async def cell_watch(self, key: str, version: int, timeout: float) -> Cell:
-        return await self._cells.watch(key, version, timeout)
-
     async def meter(self, key: str, rate: Rate, weight: int) -> float:
         wait: float = await self._transact(self._queue.atomically, self._meters.take, key, rate, weight)
         return wait
@@ -173,9 +164,9 @@ class AsyncSqliteEngine:
         if self._generation != generation():
             self._store.abandon()
             self._mailbox.abandon()
-            self._cells.abandon()
+            self.cells.abandon()
             return
-        self._cells.close()
+        self.cells.close()
         self._room.wake_reader()
         try:
             if self._store.is_open:

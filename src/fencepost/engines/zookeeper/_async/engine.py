@@ -15,7 +15,7 @@ from collections.abc import Collection, Sequence
 from typing import ClassVar
 
 from fencepost._runtime import aio as runtime
-from fencepost.contract.answer import Busy, Cell, Gone, Granted, Queued, Renewal, Snapshot
+from fencepost.contract.answer import Busy, Gone, Granted, Queued, Renewal, Snapshot
 from fencepost.core.claim import Claim, Request
 from fencepost.core.holder import Holder
 from fencepost.core.traits import Traits
@@ -53,7 +53,7 @@ class AsyncZookeeperEngine:
         self._patience = patience
         self._members: dict[str, AsyncMember] = {}
         self._sight = AsyncSight(self._ground, self._members, clock=clock, patience=patience)
-        self._cells = AsyncCells(self._ground, clock=clock, patience=patience)
+        self.cells = AsyncCells(self._ground, clock=clock, patience=patience)
 
     # Leases
 
@@ -133,19 +133,8 @@ class AsyncZookeeperEngine:
     async def evict(self, name: str, by: str) -> tuple[Claim, ...]:
         return await self._sight.evict(name, by)
 
-    # Small values
-
-    async def cell_read(self, key: str) -> Cell:
-        return await self._cells.read(key)
-
-    async def cell_write(self, key: str, value: str | None, version: int) -> Cell | None:
-        return await self._cells.write(key, value, version)
-
-    async def cell_watch(self, key: str, version: int, timeout: float) -> Cell:
-        return await self._cells.watch(key, version, timeout)
-
     async def close(self) -> None:
-        self._cells.close()
+        self.cells.close()
         for member in list(self._members.values()):
             try:
                 await member.close()

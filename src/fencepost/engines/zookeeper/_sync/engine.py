@@ -15,7 +15,7 @@ from collections.abc import Collection, Sequence
 from typing import ClassVar
 
 from fencepost._runtime import threads as runtime
-from fencepost.contract.answer import Busy, Cell, Gone, Granted, Queued, Renewal, Snapshot
+from fencepost.contract.answer import Busy, Gone, Granted, Queued, Renewal, Snapshot
 from fencepost.core.claim import Claim, Request
 from fencepost.core.holder import Holder
 from fencepost.core.traits import Traits
@@ -53,7 +53,7 @@ class ZookeeperEngine:
         self._patience = patience
         self._members: dict[str, Member] = {}
         self._sight = Sight(self._ground, self._members, clock=clock, patience=patience)
-        self._cells = Cells(self._ground, clock=clock, patience=patience)
+        self.cells = Cells(self._ground, clock=clock, patience=patience)
 
     # Leases
 
@@ -133,19 +133,8 @@ class ZookeeperEngine:
     def evict(self, name: str, by: str) -> tuple[Claim, ...]:
         return self._sight.evict(name, by)
 
-    # Small values
-
-    def cell_read(self, key: str) -> Cell:
-        return self._cells.read(key)
-
-    def cell_write(self, key: str, value: str | None, version: int) -> Cell | None:
-        return self._cells.write(key, value, version)
-
-    def cell_watch(self, key: str, version: int, timeout: float) -> Cell:
-        return self._cells.watch(key, version, timeout)
-
     def close(self) -> None:
-        self._cells.close()
+        self.cells.close()
         for member in list(self._members.values()):
             try:
                 member.close()

@@ -27,26 +27,26 @@ class AsyncCellChapter:
             return
         session, engine = connect_faulty(site)
         async with session:
-            assert tuple(await engine.cell_read("a")) == (None, 0)
-            first = await engine.cell_write("a", "one", 0)
+            assert tuple(await engine.cells.read("a")) == (None, 0)
+            first = await engine.cells.write("a", "one", 0)
             assert first is not None
-            assert await engine.cell_write("a", "late", 0) is None
-            second = await engine.cell_write("a", "two", first.version)
+            assert await engine.cells.write("a", "late", 0) is None
+            second = await engine.cells.write("a", "two", first.version)
             assert second is not None
             assert second.version > first.version > 0
-            assert await engine.cell_read("a") == second
-            assert await engine.cell_write("a", "late", first.version) is None
+            assert await engine.cells.read("a") == second
+            assert await engine.cells.write("a", "late", first.version) is None
 
     async def test_a_cell_that_was_emptied_goes_on_with_higher_versions(self, site: Site) -> None:
         if not site.traits.cells:
             return
         session, engine = connect_faulty(site)
         async with session:
-            first = await engine.cell_write("a", "one", 0)
+            first = await engine.cells.write("a", "one", 0)
             assert first is not None
-            assert await engine.cell_write("a", None, first.version) is not None
-            assert tuple(await engine.cell_read("a")) == (None, 0)
-            second = await engine.cell_write("a", "two", 0)
+            assert await engine.cells.write("a", None, first.version) is not None
+            assert tuple(await engine.cells.read("a")) == (None, 0)
+            second = await engine.cells.write("a", "two", 0)
             assert second is not None
             assert second.version > first.version
 
@@ -55,9 +55,9 @@ class AsyncCellChapter:
             return
         session, engine = connect_faulty(site)
         async with session:
-            await engine.cell_write("a", "text with ünicode, \n and \0", 0)
+            await engine.cells.write("a", "text with ünicode, \n and \0", 0)
             async with session.lock("a", timeout=0):
-                assert (await engine.cell_read("a")).value == "text with ünicode, \n and \0"
+                assert (await engine.cells.read("a")).value == "text with ünicode, \n and \0"
             assert await session.names() == []
             assert Ask("a").name == "a"
 

@@ -115,4 +115,4 @@ class AsyncCourtesyChapter:
 
 async def _wish(session: AsyncSession, name: str) -> str | None:
     """What the engine keeps of requests to yield the name."""
-    return (await cast(AsyncCellEngine, session.engine).cell_read(f"yield/{name}")).value
+    return (await cast(AsyncCellEngine, session.engine).cells.read(f"yield/{name}")).value

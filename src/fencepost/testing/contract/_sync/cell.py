@@ -27,26 +27,26 @@ class CellChapter:
             return
         session, engine = connect_faulty(site)
         with session:
-            assert tuple(engine.cell_read("a")) == (None, 0)
-            first = engine.cell_write("a", "one", 0)
+            assert tuple(engine.cells.read("a")) == (None, 0)
+            first = engine.cells.write("a", "one", 0)
             assert first is not None
-            assert engine.cell_write("a", "late", 0) is None
-            second = engine.cell_write("a", "two", first.version)
+            assert engine.cells.write("a", "late", 0) is None
+            second = engine.cells.write("a", "two", first.version)
             assert second is not None
             assert second.version > first.version > 0
-            assert engine.cell_read("a") == second
-            assert engine.cell_write("a", "late", first.version) is None
+            assert engine.cells.read("a") == second
+            assert engine.cells.write("a", "late", first.version) is None
 
     def test_a_cell_that_was_emptied_goes_on_with_higher_versions(self, site: Site) -> None:
         if not site.traits.cells:
             return
         session, engine = connect_faulty(site)
         with session:
-            first = engine.cell_write("a", "one", 0)
+            first = engine.cells.write("a", "one", 0)
             assert first is not None
-            assert engine.cell_write("a", None, first.version) is not None
-            assert tuple(engine.cell_read("a")) == (None, 0)
-            second = engine.cell_write("a", "two", 0)
+            assert engine.cells.write("a", None, first.version) is not None
+            assert tuple(engine.cells.read("a")) == (None, 0)
+            second = engine.cells.write("a", "two", 0)
             assert second is not None
             assert second.version > first.version
 
@@ -55,9 +55,9 @@ class CellChapter:
             return
         session, engine = connect_faulty(site)
         with session:
-            engine.cell_write("a", "text with ünicode, \n and \0", 0)
+            engine.cells.write("a", "text with ünicode, \n and \0", 0)
             with session.lock("a", timeout=0):
-                assert (engine.cell_read("a")).value == "text with ünicode, \n and \0"
+                assert (engine.cells.read("a")).value == "text with ünicode, \n and \0"
             assert session.names() == []
             assert Ask("a").name == "a"
 

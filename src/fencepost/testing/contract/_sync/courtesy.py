@@ -115,4 +115,4 @@ class CourtesyChapter:
 
 def _wish(session: Session, name: str) -> str | None:
     """What the engine keeps of requests to yield the name."""
-    return (cast(CellEngine, session.engine).cell_read(f"yield/{name}")).value
+    return (cast(CellEngine, session.engine).cells.read(f"yield/{name}")).value

@@ -1,7 +1,5 @@
 # Written by hand; the blocking twin under _sync is generated from it.
-"""Makes the connections of a lease: those that hold, and the one that hears of evictions."""
-
-from collections.abc import Callable
+"""Makes the connections of a lease, and runs statements on them."""
 
 from psycopg import pq
 
@@ -33,18 +31,6 @@ class AsyncUsher:
             connection.close()
             raise
         return connection
-
-    async def listen(self, holder: Holder, hear: Callable[[bytes], None]) -> wire.Ear:
-        """On a connection that nobody else reads from."""
-        connection = await self._store.dial()
-        try:
-            await connection.script(f"LISTEN fencepost_{holder.id}")
-        except BaseException:
-            connection.close()
-            raise
-        ear = wire.Ear(hear)
-        ear.open(connection, unattended=True)
-        return ear
 
     async def call(self, connection: wire.Connection, name: str, *parameters: bytes) -> pq.abc.PGresult:
         try:

@@ -5,6 +5,7 @@ What holds: a lock is `pg_advisory_lock(hashtextextended(name, 0))`, so that pla
 The connection is the lease: when it ends, by the death of its process, by hand, or because the server has not heard
 of it for the ttl, its locks are free at once, and the holder is told. Waiters stand in the server's own queue, and
 the lock that comes free is itself the news. Each grant has a token from the same statement, above all earlier ones.
+Cells and rates are those of the tables beside, and belong to no connection.
 
 Limits: a lock is a number to the server. Names and notes of other sessions are seen once they were held over a renewal.
 Each waiter needs a connection of its own.
@@ -19,11 +20,15 @@ from fencepost._runtime import threads as runtime
 from fencepost.contract.answer import Busy, Gone, Granted, Queued, Renewal, Snapshot
 from fencepost.core.claim import Claim, Mode, Request
 from fencepost.core.holder import Holder
+from fencepost.core.rate import Rate
 from fencepost.core.traits import Traits
 from fencepost.core.url import Url
+from fencepost.engines.postgresql._sync.cells import Cells
+from fencepost.engines.postgresql._sync.channel import Channel
 from fencepost.engines.postgresql._sync.store import Store
 from fencepost.engines.postgresql.address import LIBPQ
 from fencepost.engines.postgresql.advisory._sync.desk import Desk
+from fencepost.engines.postgresql.advisory._sync.summons import Summons, OurEntry, OurLease
 from fencepost.engines.postgresql.advisory._sync.usher import Usher
 from fencepost.engines.postgresql.advisory.lease import Entry, Hold, Lease
 from fencepost.engines.postgresql.query import array, value
@@ -32,8 +37,6 @@ from fencepost.engines.postgresql.trouble import ServerError, explain
 from fencepost.engines.postgresql.wire import threads as wire
 from fencepost.errors import EngineError, Refused, Unavailable
 
-OurLease: TypeAlias = Lease[wire.Connection]
-OurEntry: TypeAlias = Entry[wire.Connection]
 OurHold: TypeAlias = Hold[wire.Connection]
 EXCLUSIVE, COUNTED = Mode.EXCLUSIVE, Mode.COUNTED
 # In ms. An answer that takes longer than making a connection did is being waited for.
@@ -51,6 +54,8 @@ class AdvisoryEngine:
         death="at once",
         counted=False,
         together=False,
+        cells=True,
+        meters=True,
         ttl_floor=0.1,
         neighbours=("pg_advisory_lock",),
     )
@@ -58,13 +63,16 @@ class AdvisoryEngine:
     def __init__(self, url: Url, *, clock: runtime.Clock, patience: float) -> None:
         url.check_options(*LIBPQ, "schema", "prefix")
         self.on_loss: Callable[[str, str], object] | None = None
-        self._store = Store(url, patience, advise=False)
+        prefix = url.options.get("prefix", "")
+        self._store = Store(url, patience)
         self._usher = Usher(self._store)
-        self._desk = Desk(self._store, url.options.get("prefix", ""), clock, patience)
+        self._desk = Desk(self._store, prefix, clock, patience)
+        self._summons = Summons(self._store, self._desk, self._letting_go)
+        self._channel = Channel(self._store, lambda message: self.cells.hear(message))
+        self.cells = Cells(self._store, self._channel, prefix)
         self._patience = patience
         self._now = clock.now
         self._leases: dict[str, OurLease] = {}
-        self._ears: dict[str, wire.Ear] = {}
         sql = self._sql = statements("locks", self._store.schema)
         self._take = (sql["take exclusive"], sql["take shared"])
         self._try = (sql["try exclusive"], sql["try shared"])
@@ -81,17 +89,7 @@ class AdvisoryEngine:
         lease = Lease(holder, ttl, connection, trip=max(LEAST_TRIP, int((self._now() - asked_at) * 1000)))
         self._leases[holder.id] = lease
         self._watch(lease, lease.main)
-        self._listen(lease)
-
-    def _listen(self, lease: OurLease) -> None:
-        """For evictions."""
-        ear = self._usher.listen(lease.holder, lambda token: self._obey(lease, int(token)))
-        self._ears[lease.holder.id] = ear
-
-    def _hush(self, holder_id: str) -> None:
-        ear = self._ears.pop(holder_id, None)
-        if ear is not None:
-            ear.close()
+        self._summons.listen(lease)
 
     def _watch(self, lease: OurLease, hold: OurHold) -> None:
         hold.connection.on_end(lambda: self._ended(lease, hold))
@@ -106,7 +104,7 @@ class AdvisoryEngine:
         lease.over = reason
         if self.on_loss is not None:
             self.on_loss(lease.holder.id, reason)
-        self._hush(lease.holder.id)
+        self._summons.hush(lease.holder.id)
         for hold in list(lease.holds):
             if hold.waiting:
                 hold.connection.wake()
@@ -122,8 +120,7 @@ class AdvisoryEngine:
                 lease.done(hold)
         if lease.is_over():
             return Renewal(alive=False)
-        if holder.id not in self._ears or not self._ears[holder.id].is_open:
-            self._listen(lease)
+        self._summons.listen(lease)
         held = {(entry.request.serial, entry.token) for entry in list(lease.entries.values())}
         gone = [claim for claim in claims if (claim.serial, claim.token) not in held]
         return Renewal(True, tuple((each.serial, each.name, lease.evicted.pop(each.token or 0, LOST)) for each in gone))
@@ -143,7 +140,7 @@ class AdvisoryEngine:
 
     def lease_close(self, holder: Holder) -> None:
         lease = self._leases.pop(holder.id, None)
-        self._hush(holder.id)
+        self._summons.hush(holder.id)
         if lease is None:
             return
         lease.over = "the lease was closed"
@@ -272,9 +269,8 @@ class AdvisoryEngine:
         if lease is None or entry is None:
             return
         if entry.waiting:
-            self._desk.cancel(entry.hold.connection.pid)
             try:
-                answer = self._finish(lease, entry, self._now() + self._patience)
+                answer = self._cancelled(lease, entry)
             except EngineError:
                 # Cancelled, as was asked for; or the connection is gone, and all of it with it.
                 return
@@ -287,6 +283,15 @@ class AdvisoryEngine:
         finally:
             lease.done(entry.hold)
         self._forget(lease, entry)
+
+    def _cancelled(self, lease: OurLease, entry: OurEntry) -> Granted | Queued | Gone:
+        """Raises once it is. The server ignores a cancellation that comes before the statement, hence more than one."""
+        until = self._now() + self._patience
+        while True:
+            self._desk.cancel(entry.hold.connection.pid)
+            answer = self._finish(lease, entry, min(until, self._now() + lease.trip / 1000))
+            if not isinstance(answer, Queued) or self._now() >= until:
+                return answer
 
     def release(self, claim: Claim) -> bool:
         lease = self._leases.get(claim.holder.id)
@@ -327,13 +332,8 @@ class AdvisoryEngine:
     # What operators see and do
 
     def look(self, name: str) -> Snapshot:
-        own = {
-            entry.hold.connection.pid: (entry.claim, self._now() - entry.since, lease.ttl)
-            for lease in list(self._leases.values())
-            for entry in list(lease.entries.values())
-            if entry.ask.name == name
-        }
-        return self._desk.look(name, own)
+        own = [own for lease in list(self._leases.values()) for own in lease.standing(name, self._now())]
+        return self._desk.look(name, {connection.pid: standing for connection, standing in own})
 
     def names(self, prefix: str) -> Sequence[str]:
         names = self._desk.names(prefix)
@@ -344,24 +344,13 @@ class AdvisoryEngine:
     def evict(self, name: str, by: str) -> tuple[Claim, ...]:
         return self._desk.evict(name, by)
 
-    def _obey(self, lease: OurLease, token: int) -> None:
-        """Somebody took a name from us by hand: let it go at once; the next renewal tells the session."""
+    # Rates
 
-        def let_go() -> None:
-            entry = next((each for each in list(lease.entries.values()) if each.token == token), None)
-            if entry is None:
-                return
-            try:
-                lease.evicted[token] = f"evicted by {self._desk.who_evicted(token)}"
-                self._unlock(entry)
-                self._forget(lease, entry)
-            except EngineError:
-                # Then whoever evicts ends the connection.
-                pass
-
-        runtime.spawn(let_go, name="fencepost-eviction")
+    def meter(self, key: str, rate: Rate, weight: int) -> float:
+        return self.cells.meter(key, rate, weight)
 
     def close(self) -> None:
+        self.cells.close()
         for holder_id, lease in list(self._leases.items()):
             self._leases.pop(holder_id, None)
             lease.over = "the session was closed"
@@ -370,8 +359,8 @@ class AdvisoryEngine:
                     hold.connection.wake()
                 else:
                     hold.connection.close()
-        for ear in self._ears.values():
-            ear.close()
+        self._summons.close()
+        self._channel.close()
         self._store.close()
 
     # Inside
@@ -380,6 +369,13 @@ class AdvisoryEngine:
         hold = lease.add(self._usher.connect(lease.holder, lease.ttl))
         self._watch(lease, hold)
         return hold
+
+    def _letting_go(self, lease: OurLease, entry: OurEntry) -> runtime.Work[None]:
+        def let_go() -> None:
+            self._unlock(entry)
+            self._forget(lease, entry)
+
+        return let_go
 
     def _forget(self, lease: OurLease, entry: OurEntry) -> None:
         spare = lease.forget(entry)

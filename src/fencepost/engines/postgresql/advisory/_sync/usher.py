@@ -1,7 +1,5 @@
 # Generated from src/fencepost/engines/postgresql/advisory/_async/usher.py by tools/unasync.py. Do not edit: run `make gen`.
-"""Makes the connections of a lease: those that hold, and the one that hears of evictions."""
-
-from collections.abc import Callable
+"""Makes the connections of a lease, and runs statements on them."""
 
 from psycopg import pq
 
@@ -33,18 +31,6 @@ class Usher:
             connection.close()
             raise
         return connection
-
-    def listen(self, holder: Holder, hear: Callable[[bytes], None]) -> wire.Ear:
-        """On a connection that nobody else reads from."""
-        connection = self._store.dial()
-        try:
-            connection.script(f"LISTEN fencepost_{holder.id}")
-        except BaseException:
-            connection.close()
-            raise
-        ear = wire.Ear(hear)
-        ear.open(connection, unattended=True)
-        return ear
 
     def call(self, connection: wire.Connection, name: str, *parameters: bytes) -> pq.abc.PGresult:
         try:

@@ -40,7 +40,7 @@ class Connection:
         self._reply: asyncio.Future[Result | None] | None = None
         self._is_open = True
         self._on_end: Callable[[], object] | None = None
-        self.on_notice: Callable[[bytes], None] | None = None
+        self.on_notice: Callable[[bytes], object] | None = None
         self._loop.add_reader(self.fileno, self._readable)
         _open.add(self)
 

@@ -15,7 +15,7 @@ from fencepost.errors import Unavailable
 class Ear:
     """One listening connection for all who wait; what it hears is delivered as it comes."""
 
-    def __init__(self, deliver: Callable[[bytes], None]) -> None:
+    def __init__(self, deliver: Callable[[bytes], object]) -> None:
         self.is_open = False
         self._deliver = deliver
         self._connection: Connection | None = None

@@ -1,0 +1,68 @@
+# Written by hand; the blocking twin under _sync is generated from it.
+"""A channel of our own at the server: what is told on it is heard as soon as somebody wants to."""
+
+import secrets
+from collections.abc import Callable
+
+from fencepost._runtime import aio as runtime
+from fencepost.engines.postgresql._async.store import AsyncStore
+from fencepost.engines.postgresql.address import Address
+from fencepost.engines.postgresql.trouble import ServerError, explain
+from fencepost.engines.postgresql.wire import aio as wire
+from fencepost.errors import Unavailable
+
+
+class AsyncChannel:
+    """`direct` is a way past a pooler, which LISTEN can not pass. `unattended`: heard also while nobody waits."""
+
+    def __init__(
+        self,
+        store: AsyncStore,
+        hear: Callable[[bytes], object],
+        *,
+        name: str | None = None,
+        direct: Address | None = None,
+        unattended: bool = False,
+    ) -> None:
+        self.name = name or f"fencepost_{secrets.token_hex(8)}"
+        self.ear = wire.Ear(hear)
+        self._store = store
+        self._direct = direct
+        self._unattended = unattended
+        self._opening = runtime.Mutex()
+        self._closed = False
+
+    async def listen(self) -> None:
+        """From now on, on a connection that nobody else reads from; again if that was lost."""
+        async with self._opening:
+            if self.ear.is_open:
+                return
+            connection = await self._dial()
+            if connection is None:
+                self.ear.open(None)
+                return
+            try:
+                await connection.script(f"LISTEN {self.name}")
+                if self._closed:
+                    raise Unavailable(f"the connection to postgresql at {connection.address} was closed here")
+            except ServerError as error:
+                connection.close()
+                raise explain(error, connection.address) from error
+            except BaseException:
+                connection.close()
+                raise
+            self.ear.open(connection, unattended=self._unattended)
+
+    async def _dial(self) -> wire.Connection | None:
+        """None behind a pooler."""
+        if self._direct is not None:
+            return await self._store.dial(self._direct)
+        connection = await self._store.connect()
+        if not connection.pooled:
+            return connection
+        connection.close()
+        return None
+
+    def close(self) -> None:
+        self._closed = True
+        self.ear.close()

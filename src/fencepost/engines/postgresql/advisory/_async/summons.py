@@ -1,0 +1,63 @@
+# Written by hand; the blocking twin under _sync is generated from it.
+"""Evictions of what our leases hold: heard at once, and obeyed; the next renewal tells the session."""
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+from fencepost._runtime import aio as runtime
+from fencepost.engines.postgresql._async.channel import AsyncChannel
+from fencepost.engines.postgresql._async.store import AsyncStore
+from fencepost.engines.postgresql.advisory._async.desk import AsyncDesk
+from fencepost.engines.postgresql.advisory.lease import Entry, Lease
+from fencepost.engines.postgresql.wire import aio as wire
+from fencepost.errors import EngineError
+
+OurLease: TypeAlias = Lease[wire.Connection]
+OurEntry: TypeAlias = Entry[wire.Connection]
+
+
+class AsyncSummons:
+    """`letting_go` is the work of giving back what was taken away."""
+
+    def __init__(
+        self, store: AsyncStore, desk: AsyncDesk, letting_go: Callable[[OurLease, OurEntry], runtime.Work[None]]
+    ) -> None:
+        self._store = store
+        self._desk = desk
+        self._letting_go = letting_go
+        self._channels: dict[str, AsyncChannel] = {}
+
+    async def listen(self, lease: OurLease) -> None:
+        """Until `hush`; again if the connection for that was lost."""
+        holder_id = lease.holder.id
+        channel = self._channels.get(holder_id)
+        if channel is None:
+            channel = self._channels[holder_id] = AsyncChannel(
+                self._store, lambda token: self._obey(lease, int(token)), name=f"fencepost_{holder_id}", unattended=True
+            )
+        await channel.listen()
+        if lease.is_over():
+            self.hush(holder_id)
+
+    def hush(self, holder_id: str) -> None:
+        channel = self._channels.pop(holder_id, None)
+        if channel is not None:
+            channel.close()
+
+    def close(self) -> None:
+        for holder_id in list(self._channels):
+            self.hush(holder_id)
+
+    def _obey(self, lease: OurLease, token: int) -> None:
+        async def let_go() -> None:
+            entry = next((each for each in list(lease.entries.values()) if each.token == token), None)
+            if entry is None:
+                return
+            try:
+                lease.evicted[token] = f"evicted by {await self._desk.who_evicted(token)}"
+                await self._letting_go(lease, entry)()
+            except EngineError:
+                # Then whoever evicts ends the connection.
+                pass
+
+        runtime.spawn(let_go, name="fencepost-eviction")

@@ -1,0 +1,73 @@
+"""What elections, groups and rate limits stand on, with leases in a table and where the connection is the lease."""
+
+import threading
+
+import fencepost
+from fencepost.contract.answer import Cell
+from fencepost.engines.postgresql.query import Query
+from fencepost.testing.postgresql import query
+from fencepost.testing.redis import until
+
+from .conftest import at
+
+OF_HOLDERS = "SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND granted AND objsubid = 1"
+SETTING = Query("setting", "SELECT current_setting($1)")
+
+
+def test_a_connection_ended_by_hand_ends_leaders_and_members_at_once(port: int) -> None:
+    url = at(port, "postgresql+advisory")
+    # A lease would go on for half a minute.
+    with fencepost.connect(url, ttl=30) as first, fencepost.connect(url, ttl=30, holder="second") as second:
+        old = first.election("e").campaign("one")
+        membership = first.group("g").join("one")
+        leader = second.election("e").leader()
+        assert leader is not None
+        assert leader.term == old.token
+        assert [member.data for member in second.group("g").members()] == ["one"]
+        query(port, f"SELECT pg_terminate_backend(pid) FROM ({OF_HOLDERS}) AS holder")
+        assert old.lost.wait(5)
+        assert membership.lost.wait(5)
+        assert second.election("e").leader() is None
+        assert second.group("g").members() == ()
+        assert second.election("e").campaign("two", timeout=5).token > old.token
+
+
+def test_whoever_watches_first_of_all_is_woken_by_push(url: str) -> None:
+    with fencepost.connect(url, ttl=30) as watcher, fencepost.connect(url, ttl=30) as writer:
+        seen: list[Cell] = []
+        # Nothing was said before on any connection.
+        thread = threading.Thread(target=lambda: seen.append(watcher.engine.cells.watch("a", 0, 20)))
+        thread.start()
+        until(lambda: watcher.engine._channel.ear.is_open)
+        assert not watcher.engine._channel.ear.is_deaf
+        written = writer.engine.cells.write("a", "one", 0)
+        thread.join(10)
+        assert seen == [written]
+
+
+def test_a_prefix_keeps_cells_and_rates_apart(port: int) -> None:
+    url, apart = (at(port, "postgresql+advisory", options) for options in ("", "?prefix=other/"))
+    with fencepost.connect(url, ttl=5) as session, fencepost.connect(apart, ttl=5) as other:
+        session.latch("a", 2).count_down()
+        assert other.latch("a", 2).remaining() == 2
+        assert session.rate_limit("r", 1, 60.0).try_acquire() == 0.0
+        assert session.rate_limit("r", 1, 60.0).try_acquire() > 0.0
+        assert other.rate_limit("r", 1, 60.0).try_acquire() == 0.0
+
+
+def test_both_engines_count_one_latch_and_one_rate(port: int) -> None:
+    with (
+        fencepost.connect(at(port), ttl=5) as table,
+        fencepost.connect(at(port, "postgresql+advisory"), ttl=5) as advisory,
+    ):
+        table.latch("a", 2).count_down()
+        assert advisory.latch("a", 2).count_down() == 0
+        assert table.rate_limit("r", 1, 60.0).try_acquire() == 0.0
+        assert advisory.rate_limit("r", 1, 60.0).try_acquire() > 0.0
+
+
+def test_statements_on_cells_are_planned_for_tables_that_look_empty(url: str, port: int) -> None:
+    with fencepost.connect(url, ttl=5) as session:
+        session.engine.cells.read("a")
+        found = session.engine._store.value(SETTING, b"enable_seqscan")
+        assert found == b"off"
