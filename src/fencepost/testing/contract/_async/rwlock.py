@@ -147,6 +147,22 @@ class AsyncRwlockChapter:
                     assert grant.held
             assert await holders(second, "a") == []
 
+    async def test_a_downgrade_whose_answer_is_lost_is_renewed_and_given_back_as_what_it_is(self, site: Site) -> None:
+        if not (site.traits.shared and site.traits.downgrade):
+            return
+        session, engine = connect_faulty(site)
+        async with session, connect_to(site, label="second") as second:
+            grant = await session.rwlock("a").write().acquire()
+            engine.lose_reply("share")
+            with pytest.raises(Uncertain, match="ours still"):
+                await session.rwlock("a").downgrade(grant)
+            read = await second.rwlock("a").read().acquire(timeout=5)
+            assert not await grant.lost.wait(site.ttl)
+            await grant.release()
+            assert await holders(second, "a") == ["second"]
+            await read.release()
+            assert await second.rwlock("a").write().try_acquire() is not None
+
     async def test_a_lost_writer_does_not_become_a_reader(self, site: Site) -> None:
         if not (site.traits.shared and site.traits.downgrade):
             return

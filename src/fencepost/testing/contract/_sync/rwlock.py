@@ -147,6 +147,22 @@ class RwlockChapter:
                     assert grant.held
             assert holders(second, "a") == []
 
+    def test_a_downgrade_whose_answer_is_lost_is_renewed_and_given_back_as_what_it_is(self, site: Site) -> None:
+        if not (site.traits.shared and site.traits.downgrade):
+            return
+        session, engine = connect_faulty(site)
+        with session, connect_to(site, label="second") as second:
+            grant = session.rwlock("a").write().acquire()
+            engine.lose_reply("share")
+            with pytest.raises(Uncertain, match="ours still"):
+                session.rwlock("a").downgrade(grant)
+            read = second.rwlock("a").read().acquire(timeout=5)
+            assert not grant.lost.wait(site.ttl)
+            grant.release()
+            assert holders(second, "a") == ["second"]
+            read.release()
+            assert second.rwlock("a").write().try_acquire() is not None
+
     def test_a_lost_writer_does_not_become_a_reader(self, site: Site) -> None:
         if not (site.traits.shared and site.traits.downgrade):
             return
