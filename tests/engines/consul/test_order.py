@@ -11,7 +11,7 @@ import pytest
 import fencepost
 from fencepost._runtime.threads import BootClock
 from fencepost.contract.answer import Busy, Granted, Queued
-from fencepost.core.claim import Ask, Claim, Request
+from fencepost.core.claim import Ask, Claim, Mode, Request
 from fencepost.core.holder import Holder
 from fencepost.core.url import parse_url
 from fencepost.engines.consul._sync.engine import ConsulEngine
@@ -77,6 +77,19 @@ def test_a_release_makes_the_next_one_the_holder_though_nobody_watches(connect: 
         assert holder_of(agent, "a") == holder.label
         assert engine.release(Claim(holder, place.request.serial, Ask("a"), granted.tokens[0]))
         assert holder_of(agent, "a") == following
+
+
+def test_going_on_as_a_reader_makes_the_next_readers_holders_though_nobody_watches(
+    connect: Connect, agent: Agent
+) -> None:
+    (one, first), (two, second) = connect("first"), connect("second")
+    held = one.claim(Request(first, 1, (Ask("a"),)), wait=False)
+    assert isinstance(held, Granted)
+    for serial in (1, 2):
+        assert isinstance(two.claim(Request(second, serial, (Ask("a", Mode.SHARED),)), wait=True), Queued)
+    assert one.share(Claim(first, 1, Ask("a"), held.tokens[0]))
+    below = [json.loads(base64.b64decode(each["Value"])) for each in agent.call("GET", "/v1/kv/a/.lock/?recurse")[1]]
+    assert [(each["label"], each["granted"]) for each in below] == [("first", True), ("second", True), ("second", True)]
 
 
 def test_a_waiter_evicted_before_it_heard_of_its_grant_asks_again_though_a_renewal_knew(connect: Connect) -> None:

@@ -16,7 +16,7 @@ from fencepost.engines.consul.http import Malformed, Parser
 from fencepost.engines.consul.key import LOCK, lock_of, name_of, place_of, split
 from fencepost.engines.consul.lease import Entry, Lease
 from fencepost.engines.consul.record import Record, read, shared_by, write
-from fencepost.engines.consul.scene import next_step, tokens_of, view_of, watched
+from fencepost.engines.consul.scene import is_held, next_step, share, tokens_of, view_of, watched
 from fencepost.engines.consul.shortcut import token_of
 from fencepost.engines.consul.transaction import LOCK_FLAG, Pair, at_index, delete, lock, pairs_of, tree
 
@@ -155,6 +155,23 @@ def test_readers_whose_keeper_died_lock_the_key_for_another() -> None:
     assert verbs(next_step({"a": view}, 0)) == [("check-not-exists", None), ("lock", "s1")]
     gone = view_of("a", "a/.lock", seen(locked(shared_by(reader), 9, "s1")))
     assert verbs(next_step({"a": gone}, 0)) == [("check-index", None), ("delete", None)]
+
+
+def test_one_that_goes_on_as_a_reader_keeps_its_token_and_its_session_the_lock() -> None:
+    writer, other = Record(request(1), 5, 0), Record(request(2, Mode.SHARED), 5, 0)
+    view = view_of("a", "a/.lock", seen(locked(write(writer), 9, "s1"), place(other, 10)))
+    step = share(view, view.holders[0])
+    assert verbs(step) == [("check-index", None), ("lock", "s1"), ("lock", "s1")]
+    after = [Pair(each["KV"]["Key"], each["KV"]["Value"], "s1", each["KV"]["Flags"], 12, 12) for each in step[1:]]
+    view = view_of("a", "a/.lock", seen(*after, place(other, 10)))
+    assert tokens_of(writer.request, {"a": view}) == (9,)
+    assert [claim.ask.mode for claim in view.claims()] == [Mode.SHARED, Mode.SHARED]
+    assert ("lock", "s2") in verbs(next_step({"a": view}, 0))
+    (below,) = [pair for pair in after if pair.key != "a/.lock"]
+    assert is_held(below, 9)
+    assert not is_held(below, 8)
+    # A session that ended may leave its keys.
+    assert not is_held(below._replace(session=""), 9)
 
 
 def test_what_is_no_lock_is_left_alone() -> None:

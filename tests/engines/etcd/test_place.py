@@ -4,6 +4,7 @@ import asyncio
 import subprocess
 import tempfile
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -142,6 +143,40 @@ def test_a_reader_waits_for_a_neighbour_and_a_neighbour_for_readers(url: str) ->
         readers[0].release()
         assert theirs.poll() is None
         readers[1].release()
+        said, _ = theirs.communicate(timeout=20)
+        assert said.strip() == "theirs"
+
+
+def test_a_neighbour_waits_for_a_writer_that_went_on_as_a_reader_and_for_whoever_joined_it(url: str) -> None:
+    port = int(url.rpartition(":")[2])
+    with fencepost.connect(url, ttl=20) as session:
+        rwlock = session.rwlock("a")
+        written = rwlock.write().acquire()
+        rwlock.downgrade(written)
+        read = rwlock.read().acquire(timeout=5)
+        theirs = etcdctl("--endpoints", f"http://127.0.0.1:{port}", "lock", "a", "echo", "theirs")
+        until(lambda: len(session.look("a").waiters) == 1)
+        assert rwlock.read().try_acquire() is None
+        for grant in (read, written):
+            time.sleep(0.2)
+            assert theirs.poll() is None
+            grant.release()
+        said, _ = theirs.communicate(timeout=20)
+        assert said.strip() == "theirs"
+
+
+def test_a_holder_that_goes_on_as_a_reader_lets_nobody_in_before_a_neighbour(url: str) -> None:
+    port = int(url.rpartition(":")[2])
+    with fencepost.connect(url, ttl=20) as session:
+        rwlock = session.rwlock("a")
+        written = rwlock.write().acquire()
+        theirs = etcdctl("--endpoints", f"http://127.0.0.1:{port}", "lock", "a", "echo", "theirs")
+        until(lambda: len(session.look("a").waiters) == 1)
+        rwlock.downgrade(written)
+        assert rwlock.read().try_acquire() is None
+        time.sleep(0.2)
+        assert theirs.poll() is None
+        written.release()
         said, _ = theirs.communicate(timeout=20)
         assert said.strip() == "theirs"
 

@@ -166,6 +166,48 @@ def test_a_waiter_is_concerned_by_its_own_end_and_by_that_of_the_one_before_it()
     assert not view.has(entry)
 
 
+def rewritten(lease: int, revision: int) -> KeyValue:
+    """A contender's key after its holder went on as a reader."""
+    value = b'{"serial":"0000000001","holder":"x","label":"x","mode":"shared"}'
+    return KeyValue(b"a/%x" % lease, lease, revision, value, lease)
+
+
+def modes(view: View) -> list[tuple[int, Mode]]:
+    return [(each.lease, each.ask.mode) for each in view.queue]
+
+
+def test_a_view_for_readers_sees_who_goes_on_as_a_reader_and_not_who_comes() -> None:
+    view = View(Place("", "a"), 1, for_readers=True)
+    view.take_in([contender(10), contender(11)], 11)
+    holder, came = rewritten(10, 13), rewritten(12, 12)
+    assert not view.hear([message(2, _packed(came))])
+    assert view.hear([message(2, _packed(holder))])
+    assert modes(view) == [(10, Mode.SHARED), (11, Mode.EXCLUSIVE)]
+
+
+def test_a_queue_read_before_a_holder_went_on_as_a_reader_does_not_bring_the_writer_back() -> None:
+    view = View(Place("", "a"), 1, for_readers=True)
+    # Heard before anything was read, and then once more with what is known.
+    for _ in range(2):
+        view.apply([Change(13, b"a/a", rewritten(10, 13))])
+        view.take_in([contender(10), contender(11)], 12)
+        assert modes(view) == [(10, Mode.SHARED), (11, Mode.EXCLUSIVE)]
+    view.take_in([contender(11)], 14)
+    view.apply([Change(13, b"a/a", rewritten(10, 13))])
+    assert modes(view) == [(11, Mode.EXCLUSIVE)]
+
+
+def test_a_key_that_is_no_contender_is_not_made_one_by_being_written() -> None:
+    view = View(Place("", "a"), 1, for_readers=True)
+    view.apply([Change(13, b"a/b/a", rewritten(10, 13)._replace(key=b"a/b/a"))])
+    assert view.queue == []
+
+
+def _packed(pair: KeyValue) -> bytes:
+    made = text(1, pair.key) + number(2, pair.created) + number(3, pair.modified)
+    return made + text(5, pair.value) + number(6, pair.lease)
+
+
 def test_a_slot_is_given_back_once_and_used_again() -> None:
     holder = Holder("h", "h")
     lease = Lease(holder)

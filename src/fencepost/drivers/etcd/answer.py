@@ -168,6 +168,12 @@ def change(event: bytes) -> Change:
     return Change(changed.modified, changed.key, None if about.get(1) else changed)
 
 
+def is_arrival(event: bytes) -> bool:
+    """Whether it tells that a key was made that was not there before."""
+    revision, _, made = change(event)
+    return made is not None and made.created == revision
+
+
 def token(data: bytes) -> str:
     value: Any
     for field, value in fields(data):

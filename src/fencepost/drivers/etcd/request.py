@@ -111,10 +111,13 @@ def watch(number_of_watch: int, key: bytes) -> bytes:
     return message(1, text(1, key) + number(7, number_of_watch))
 
 
-def watch_deletions(number_of_watch: int, key: bytes, end: bytes) -> bytes:
-    """Tell of every deletion from now on. We number watches ourselves, so as to know them by it."""
+def watch_range(number_of_watch: int, key: bytes, end: bytes, *, writes: bool) -> bytes:
+    """Tell of every deletion from now on, and with `writes` of those, too. We number watches ourselves, so as to know
+    them by it.
+    """
     # The filter for puts is number 0 in a list, which must be written out.
-    return message(1, text(1, key) + text(2, end) + b"\x2a\x01\x00" + number(7, number_of_watch))
+    deletions_only = b"" if writes else b"\x2a\x01\x00"
+    return message(1, text(1, key) + text(2, end) + deletions_only + number(7, number_of_watch))
 
 
 def unwatch(number_of_watch: int) -> bytes:

@@ -25,6 +25,8 @@ class Entry:
         self.tokens: dict[str, int] | None = None
         # Whether it has, or may have, a key of its own beside the lock.
         self.queued = False
+        # Whether it was asked to go on as a reader: what tells that it is held may be another key by now.
+        self.shared = False
         # When it took its place, as an index: what others saw of it before that is not so any more.
         self.since = 0
         # Its place is gone, and it still wants one.
@@ -64,6 +66,11 @@ class Lease:
         self.entries: dict[int, Entry] = {}
         # Where the next renewal goes on with looking whether claims are still there.
         self.looked = 0
+
+    def is_shared(self, serial: int) -> bool:
+        """Whether the request was asked to go on as a reader."""
+        entry = self.entries.get(serial)
+        return entry is not None and entry.shared
 
     def drop(self, serial: int, name: str) -> None:
         entry = self.entries.get(serial)

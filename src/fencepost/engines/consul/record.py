@@ -14,12 +14,15 @@ MARK = "fencepost"
 
 
 class Record(NamedTuple):
-    """Who asks for what. `at` is the server's time when it came, or was granted; `granted` says so where it shares."""
+    """Who asks for what. `at` is the server's time when it came, or was granted; `granted` says so where it shares.
+    `token` stands only in the record of one that held the name alone before: else it is the index of its key.
+    """
 
     request: Request
     ttl: float
     at: float
     granted: bool = False
+    token: int = 0
 
     @property
     def key(self) -> tuple[str, int]:
@@ -34,9 +37,10 @@ def write(record: Record) -> str:
     (holder, label), serial, asks, priority = record.request
     told = "true" if record.granted else "false"
     first = f'"priority":{priority},' if priority else ""
+    kept = f'"token":{record.token},' if record.token else ""
     text = (
         f'{{"{MARK}":1,"holder":"{holder}","label":{_quoted(label)},"serial":{serial},"ttl":{record.ttl},'
-        f'"at":{record.at:.3f},"granted":{told},{first}"asks":{_asked(asks)}}}'
+        f'"at":{record.at:.3f},"granted":{told},{first}{kept}"asks":{_asked(asks)}}}'
     )
     return b64encode(text.encode()).decode()
 
@@ -59,7 +63,7 @@ def read(value: str) -> Record | None:
         return None
     asks = tuple(Ask(name, Mode(mode), weight, limit, note) for name, mode, weight, limit, note in found["asks"])
     request = Request(Holder(found["holder"], found["label"]), found["serial"], asks, found.get("priority", 0))
-    return Record(request, found["ttl"], found["at"], found["granted"])
+    return Record(request, found["ttl"], found["at"], found["granted"], found.get("token", 0))
 
 
 def shared_by(record: Record) -> str:

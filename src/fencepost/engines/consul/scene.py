@@ -4,7 +4,7 @@ The lock key tells who holds a name alone: it is locked by that holder's session
 shares the name with others, has a key of its own below it, also locked by its session, so that Consul itself removes
 what a dead session leaves. Order of arrival, among those of one priority, is the order in which these keys were made.
 While several share a name, the lock key is locked by one of them and changes with each who joins, so that a transaction
-can insist on what it saw.
+can insist on what it saw. Whoever held the name alone and then shares it has such a key from then on, too.
 """
 
 from collections.abc import Collection, Mapping
@@ -90,7 +90,7 @@ def view_of(name: str, key: str, pairs: Mapping[str, Pair]) -> View:
     for pair in (pair for each, pair in pairs.items() if each.startswith(below)):
         record = read(pair.value)
         if record is not None and pair.session:
-            members.append(Member(record, pair, pair.modified if record.granted else None))
+            members.append(Member(record, pair, (record.token or pair.modified) if record.granted else None))
         elif record is not None:
             view.dead.append(pair)
     members.sort(key=lambda member: member.turn)
@@ -116,6 +116,14 @@ def view_of(name: str, key: str, pairs: Mapping[str, Pair]) -> View:
         if member.token is None and not (alone is not None and not view.wrong and member.record.key == alone.record.key)
     ]
     return view
+
+
+def is_held(pair: Pair, token: int | None) -> bool:
+    """Whether the key that was read says that the claim with this token is held by it."""
+    if pair.modified == token:
+        return True
+    record = read(pair.value) if pair.session else None
+    return record is not None and record.granted and record.token == token
 
 
 def tokens_of(request: Request, views: Mapping[str, View]) -> tuple[int, ...] | None:
@@ -208,6 +216,18 @@ def seize(record: Record, session: str, keys: Mapping[str, str]) -> list[Operati
         if not alone:
             operations.append(lock(place_of(key, *record.key), write(record._replace(granted=True)), session))
     return operations
+
+
+def share(view: View, member: Member) -> list[Operation]:
+    """Have one that holds the name alone go on as one of several: the lock key stays locked by the same session."""
+    assert member.token is not None
+    holder, serial, asks, priority = member.record.request
+    changed = tuple(ask._replace(mode=Mode.SHARED) if ask.name == view.name else ask for ask in asks)
+    record = member.record._replace(
+        request=Request(holder, serial, changed, priority), granted=True, token=member.token
+    )
+    place = lock(place_of(view.key, *record.key), write(record), member.pair.session)
+    return [unchanged(member.pair), _lock_for(view, member, shared_by(record)), place]
 
 
 def queue_up(record: Record, session: str, keys: Collection[str]) -> list[Operation]:

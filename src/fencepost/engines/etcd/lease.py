@@ -18,11 +18,13 @@ class Entry:
         "doubts",
         "held",
         "is_plain",
+        "is_reader",
         "keys",
         "over",
         "places",
         "request",
         "serial",
+        "shared",
         "slot",
         "waiter",
     )
@@ -43,6 +45,10 @@ class Entry:
         self.waiter = Waiter()
         # Whether it asks for one lock, which nobody else may hold.
         self.is_plain = len(places) == 1 and request.asks[0].mode is Mode.EXCLUSIVE
+        # Whether its turn may come while all who stand before it stay.
+        self.is_reader = not self.is_plain and any(each.mode is Mode.SHARED for each in request.asks)
+        # Whether it was asked to go on as a reader: what stands under its keys may be another value by now.
+        self.shared = False
 
     @property
     def who(self) -> tuple[str, int]:

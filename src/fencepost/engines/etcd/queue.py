@@ -2,7 +2,7 @@
 
 Nobody writes down that it was granted: whoever finds itself admitted by the rule holds. That is safe because a grant,
 once it follows from the queues, follows from them as long as its key is there: contenders that come later stand
-behind it, and those before it can only leave.
+behind it, and those before it can only leave, or go on as readers if they hold.
 """
 
 from collections.abc import Mapping, Sequence

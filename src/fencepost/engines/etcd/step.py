@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from fencepost.core.claim import Ask, Claim
+from fencepost.core.claim import Ask, Claim, Mode
 from fencepost.drivers.etcd import request as ask
 from fencepost.drivers.etcd.answer import Found, Outcome
 from fencepost.engines.etcd import key
@@ -56,7 +56,8 @@ class Step:
         """Delete what is still this request's: its keys may be another's by the time that this arrives."""
         removals = []
         for own, each in zip(entry.keys, entry.request.asks, strict=True):
-            is_ours = ask.has_value(own, value_of(entry.request, each, entry.serial))
+            value = value_of(entry.request, each, entry.serial)
+            is_ours = ask.created_at(own, entry.created) if entry.shared else ask.has_value(own, value)
             removals.append(ask.nested(ask.transaction([is_ours], [ask.delete(own)])))
         return ask.transaction([], [*removals, *(self._mark(lease, entry) if for_good else ())])
 
@@ -71,6 +72,12 @@ class Step:
             own = entry.key_of(name)
             parts.append(ask.nested(ask.transaction([ask.created_at(own, token)], [ask.delete(own)])))
         return ask.transaction([], [*parts, *self._mark(lease, entry)])
+
+    def share(self, lease: Lease, entry: Entry, claim: Claim) -> bytes:
+        """Say under the same key, which keeps its place and its token, that readers may be there, too."""
+        own = entry.key_of(claim.name)
+        value = value_of(entry.request, claim.ask._replace(mode=Mode.SHARED), entry.serial)
+        return ask.transaction([ask.created_at(own, claim.token or 0)], [ask.put(own, value, lease.id)])
 
     def _mark(self, lease: Lease, entry: Entry) -> list[bytes]:
         """A claim that was never answered may still arrive: the mark keeps it out for as long as its lease lives."""

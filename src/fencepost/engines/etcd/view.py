@@ -2,26 +2,28 @@
 
 The watch tells of those who leave, and not of those who come: they stand behind us, and matter to nobody here.
 So a newcomer of our own brings the queue that it has read; what it read may be older than what we have heard.
+For readers there is a view of its own, whose watch tells also of a holder that goes on as a reader.
 
 In a long queue nearly all that is told concerns others: it is kept unread until somebody here is concerned.
 """
 
 from collections.abc import Iterable
 
-from fencepost.drivers.etcd.answer import Change, change
+from fencepost.drivers.etcd.answer import Change, change, is_arrival
 from fencepost.drivers.etcd.waiter import Waiter
 from fencepost.engines.etcd.key import Place
 from fencepost.engines.etcd.lease import Entry
-from fencepost.engines.etcd.record import Contender
+from fencepost.engines.etcd.record import Contender, contender_of
 
 MOST_LEFT = 1_000
 MOST_UNREAD = 200
 
 
 class View:
-    def __init__(self, place: Place, number: int) -> None:
+    def __init__(self, place: Place, number: int, *, for_readers: bool = False) -> None:
         self.place = place
         self.number = number
+        self.for_readers = for_readers
         # Whether the server has confirmed the watch: from then on nothing is missed.
         self.is_live = False
         self.live_from = 0
@@ -71,6 +73,8 @@ class View:
 
     def hear(self, events: list[bytes]) -> bool:
         """Take in what the watch tells; whether anybody here is concerned."""
+        if self.for_readers and not (events := [each for each in events if not is_arrival(each)]):
+            return False
         self._unread += events
         if self._awaited is not None and len(self._unread) < MOST_UNREAD:
             return any(key in event for event in events for key in self._awaited)
@@ -84,14 +88,26 @@ class View:
 
     def apply(self, changes: list[Change]) -> None:
         before = self.revision
-        for revision, key, _ in changes:
+        for revision, key, pair in changes:
+            if revision > before:
+                self.revision = revision
+            if pair is not None:
+                if revision > before and self.place.is_contender(pair):
+                    self._rewrite(contender_of(pair, self.place.name))
+                continue
             self._left.pop(key, None)
             self._left[key] = revision
             if revision > before:
-                self.revision = revision
                 self._contenders.pop(key, None)
         while len(self._left) > MOST_LEFT:
             self._forgotten = self._left.pop(next(iter(self._left)))
+
+    def _rewrite(self, contender: Contender) -> None:
+        is_known = contender.key in self._contenders
+        self._contenders[contender.key] = contender
+        if not is_known:
+            # Before anybody here has read the queue: what is read then may be older than this.
+            self._contenders = dict(sorted(self._contenders.items(), key=lambda item: item[1].created))
 
     def await_ends(self) -> None:
         """See whose end concerns those who wait here: of one with a plain lock its own, and of the one before it."""

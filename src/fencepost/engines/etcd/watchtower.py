@@ -1,4 +1,7 @@
-"""What this session hears of the queues it waits in: one view for each name, fed by one watch stream."""
+"""What this session hears of the queues it waits in: one view for each name, fed by one watch stream.
+
+Readers have views of their own: theirs hear more, which would only disturb the others.
+"""
 
 import itertools
 from collections.abc import Callable, Collection, Mapping
@@ -23,20 +26,17 @@ class Watchtower:
         self._now = now
         self._lock = StateLock()
         self._numbers = itertools.count(1)
-        self._by_name: dict[str, View] = {}
+        self._views: dict[tuple[str, bool], View] = {}
         self._by_number: dict[int, View] = {}
 
-    def is_live(self, name: str) -> bool:
-        view = self._by_name.get(name)
-        return view is not None and view.is_live
-
-    def open(self, place: Place) -> tuple[View, Waiter, bool]:
+    def open(self, place: Place, *, for_readers: bool = False) -> tuple[View, Waiter, bool]:
         """The view of a name, who is stirred when it is live, and whether its watch has yet to be asked for."""
         with self._lock:
-            view = self._by_name.get(place.name)
+            view = self._views.get((place.name, for_readers))
             new = view is None
             if view is None:
-                view = self._by_name[place.name] = View(place, next(self._numbers))
+                view = View(place, next(self._numbers), for_readers=for_readers)
+                self._views[place.name, for_readers] = view
                 self._by_number[view.number] = view
                 view.idle_at = self._now()
             waiter = Waiter()
@@ -56,8 +56,8 @@ class Watchtower:
 
     def _drop(self, view: View) -> None:
         self._by_number.pop(view.number, None)
-        if self._by_name.get(view.place.name) is view:
-            del self._by_name[view.place.name]
+        if self._views.get((view.place.name, view.for_readers)) is view:
+            del self._views[view.place.name, view.for_readers]
         view.is_live = False
         for waiter in [*view.openers, *(entry.waiter for entry in view.entries.values())]:
             waiter.stir()
@@ -87,19 +87,19 @@ class Watchtower:
 
     def _has_won(self, entry: Entry) -> bool:
         """Whether the views say so: all that stood in its way has left, and its own keys were there then."""
-        views = [self._by_name.get(place.name) for place in entry.places]
+        views = [self._views.get((place.name, entry.is_reader)) for place in entry.places]
         if not all(view is not None and view.is_live and view.has(entry) for view in views):
             return False
         if entry.is_plain and views[0] is not None:
             return views[0].is_first(entry)
-        queues = {name: view.queue for name, view in self._by_name.items()}
+        queues = {name: view.queue for (name, _), view in self._views.items() if view.for_readers is entry.is_reader}
         return entry.who in granted(queues, entry.created)
 
     def station(self, entry: Entry, queues: Mapping[str, Collection[Contender]], revision: int) -> bool:
         """From now on the entry is told. False if a change might be missed: a watch is not open, or was not when
         the queues were read."""
         with self._lock:
-            views = [view for name in queues if (view := self._by_name.get(name)) is not None]
+            views = [view for name in queues if (view := self._views.get((name, entry.is_reader))) is not None]
             if len(views) < len(queues) or not all(view.knows_since(revision) for view in views):
                 return False
             entry.waiter.stirred = False
@@ -118,7 +118,7 @@ class Watchtower:
     def leave(self, entry: Entry) -> None:
         """The entry waits no more."""
         with self._lock:
-            for view in self._by_name.values():
+            for view in self._views.values():
                 if view.entries.pop(id(entry), None) is not None:
                     view.idle_at = self._now()
                     view.await_ends()
@@ -127,7 +127,7 @@ class Watchtower:
         """The views that nobody has waited in for a while, dropped; their watches are to be ended."""
         with self._lock:
             before = self._now() - LINGER
-            found = [view for view in self._by_name.values() if not view.entries and view.idle_at < before]
+            found = [view for view in self._views.values() if not view.entries and view.idle_at < before]
             for view in found:
                 self._drop(view)
             return found

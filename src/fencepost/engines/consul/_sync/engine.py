@@ -13,6 +13,7 @@ Limits: a session ends between once and twice its time to live after its last re
 import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import ClassVar
 
 from fencepost._runtime import threads as runtime
@@ -24,6 +25,7 @@ from fencepost.core.url import Url
 from fencepost.engines.consul import shortcut
 from fencepost.engines.consul._sync.cells import Cells
 from fencepost.engines.consul._sync.departure import Departure
+from fencepost.engines.consul._sync.downgrade import Downgrade
 from fencepost.engines.consul._sync.line import Line
 from fencepost.engines.consul._sync.register import Register
 from fencepost.engines.consul._sync.store import Store
@@ -32,7 +34,7 @@ from fencepost.engines.consul.audit import why_gone
 from fencepost.engines.consul.key import lock_of, place_of
 from fencepost.engines.consul.lease import Entry, Lease
 from fencepost.engines.consul.record import read
-from fencepost.engines.consul.scene import View, is_open_to, queue_up, seize, tokens_of
+from fencepost.engines.consul.scene import View, is_held, is_open_to, queue_up, seize, tokens_of
 from fencepost.engines.consul.transaction import (
     Conflict,
     Operation,
@@ -61,7 +63,6 @@ class ConsulEngine:
         order="arrival",
         death="lease",
         priority=True,
-        downgrade=False,
         cells=True,
         ttl_floor=TTL_MIN,
         overrun=2.0,
@@ -76,6 +77,7 @@ class ConsulEngine:
         self._store = Store(self._address, patience)
         self._line = Line(self._store, self._prefix, clock)
         self._register = Register(self._store, self._line, self._prefix)
+        self._downgrade = Downgrade(self._line, self._prefix, self._transact)
         self._departure = Departure(self._store, self._line, self._prefix, self._transact)
         self._leases: dict[str, Lease] = {}
         self.cells = Cells(self._store, self._prefix)
@@ -104,13 +106,17 @@ class ConsulEngine:
     def _gone(self, lease: Lease, claims: Collection[Claim]) -> list[tuple[int, str, str]]:
         """Which of the claims consul does not have any more. With very many of them, each renewal looks at some."""
         looked = lease.next_looks(list(claims), MOST_LOOKS)
-        keys = [self._key_of(claim) for claim in looked]
+        keys = [self._keys_of(claim, lease) for claim in looked]
         shared = {claim.name: lock_of(self._prefix, claim.name) for claim in looked if claim.ask.mode != Mode.EXCLUSIVE}
-        found = self._store.read([one(key) for key in {*keys, *shared.values()}])
+        found = self._store.read([one(key) for key in {*chain(*keys), *shared.values()}])
         if any(not found[key].session for key in shared.values()):
             # The one of us who kept others out has died: let another do so.
             self._line.settle(self._line.views(shared))
-        amiss = [claim for claim, key in zip(looked, keys, strict=True) if found[key].modified != claim.token]
+        amiss = [
+            claim
+            for claim, those in zip(looked, keys, strict=True)
+            if not any(is_held(found[key], claim.token) for key in those)
+        ]
         if not amiss:
             return []
         removals = self._register.removals()
@@ -300,10 +306,19 @@ class ConsulEngine:
         raise Unavailable(f"consul changed too often under {MOST_ATTEMPTS} attempts to withdraw")
 
     def release(self, claim: Claim) -> bool:
-        return self._departure.release(self._leases.get(claim.holder.id), claim)
+        lease = self._leases.get(claim.holder.id)
+        if lease is not None and lease.is_shared(claim.serial):
+            return self._downgrade.release(lease, claim)
+        return self._departure.release(lease, claim)
 
     def release_all(self, claims: Sequence[Claim]) -> tuple[bool, ...]:
-        return self._departure.release_all(self._leases.get(claims[0].holder.id), claims)
+        lease = self._leases.get(claims[0].holder.id)
+        if lease is not None and lease.is_shared(claims[0].serial):
+            return tuple([self._downgrade.release(lease, claim) for claim in claims])
+        return self._departure.release_all(lease, claims)
+
+    def share(self, claim: Claim) -> bool:
+        return self._downgrade.share(self._leases.get(claim.holder.id), claim)
 
     # What operators see and do
 
@@ -325,10 +340,13 @@ class ConsulEngine:
 
     # Inside
 
-    def _key_of(self, claim: Claim) -> str:
-        """The key that tells whether the claim is held, by its index."""
-        key = lock_of(self._prefix, claim.name)
-        return key if claim.ask.mode is Mode.EXCLUSIVE else place_of(key, claim.holder.id, claim.serial)
+    def _keys_of(self, claim: Claim, lease: Lease) -> list[str]:
+        """The key that tells whether the claim is held; either, if it may or may not have gone on as a reader."""
+        lock = lock_of(self._prefix, claim.name)
+        place = place_of(lock, claim.holder.id, claim.serial)
+        if lease.is_shared(claim.serial):
+            return [lock, place]
+        return [lock if claim.ask.mode is Mode.EXCLUSIVE else place]
 
     def _transact(self, lease: Lease | None, operations: list[Operation]) -> dict[str, Pair] | Conflict:
         """A transaction after which no claim of the lease that is still on its way can be granted any more."""

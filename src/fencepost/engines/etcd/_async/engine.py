@@ -53,8 +53,6 @@ class AsyncEtcdEngine:
         survives="minority",
         order="arrival",
         death="lease",
-        # Who waits hears only of those who leave.
-        downgrade=False,
         cells=True,
         ttl_floor=1.0,
         neighbours=("etcdctl",),
@@ -190,7 +188,7 @@ class AsyncEtcdEngine:
             lease.drop(entry)
             return Busy(seen)
         if not self._tower.station(entry, queues, revision):
-            await self._watch(queues)
+            await self._watch(queues, for_readers=entry.is_reader)
             return await self._check(lease, entry, wait)
         return Queued(entry.request, seen, entry)
 
@@ -240,16 +238,13 @@ class AsyncEtcdEngine:
         await self._client.commit(self._step.withdraw(lease, entry, for_good=for_good))
 
     async def release(self, claim: Claim) -> bool:
-        lease = self._leases.get(claim.holder.id)
-        entry = None if lease is None else lease.entries.get(claim.serial)
-        if lease is None or entry is None or claim.name not in entry.held:
+        lease, entry = self._held(claim)
+        if lease is None or entry is None:
             return False
         outcome = await self._client.commit(self._step.release(lease, entry, claim.name, claim.token or 0))
-        if outcome is None:
-            return False
-        if outcome.succeeded or entry.created == claim.token:
+        if outcome is not None and (outcome.succeeded or entry.created == claim.token):
             lease.drop(entry, claim.name)
-        return outcome.succeeded
+        return outcome is not None and outcome.succeeded
 
     async def release_all(self, claims: Sequence[Claim]) -> tuple[bool, ...]:
         lease = self._leases.get(claims[0].holder.id)
@@ -265,6 +260,19 @@ class AsyncEtcdEngine:
             if done[name] or entry.created == token:
                 lease.drop(entry, name)
         return tuple(done.get(claim.name, False) for claim in claims)
+
+    async def share(self, claim: Claim) -> bool:
+        lease, entry = self._held(claim)
+        if lease is None or entry is None:
+            return False
+        entry.shared = True
+        outcome = await self._client.commit(self._step.share(lease, entry, claim))
+        return outcome is not None and outcome.succeeded
+
+    def _held(self, claim: Claim) -> tuple[Lease | None, Entry | None]:
+        lease = self._leases.get(claim.holder.id)
+        entry = None if lease is None else lease.entries.get(claim.serial)
+        return (lease, entry) if entry is not None and claim.name in entry.held else (None, None)
 
     # What operators see and do
 
@@ -323,13 +331,13 @@ class AsyncEtcdEngine:
                 return queues, outcome.revision
             places += [self._place(name) for name in sorted(further)]
 
-    async def _watch(self, names: Iterable[str]) -> None:
+    async def _watch(self, names: Iterable[str], *, for_readers: bool) -> None:
         """Hear of the queues of these names from now on."""
         for name in names:
-            view, waiter, new = self._tower.open(self._place(name))
+            view, waiter, new = self._tower.open(self._place(name), for_readers=for_readers)
             try:
                 if new:
-                    watch = ask.watch_deletions(view.number, view.place.start, view.place.end)
+                    watch = ask.watch_range(view.number, view.place.start, view.place.end, writes=for_readers)
                     await self._ear.say(watch, self._client.link)
                 await self._ear.wait(waiter, self._now() + self._patience)
             finally:

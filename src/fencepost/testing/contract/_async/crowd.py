@@ -52,6 +52,22 @@ class AsyncCrowdChapter:
             await (await writer.outcome()).release()
             assert len(await _woken(late, SOME)) == SOME
 
+    async def test_a_writer_that_goes_on_as_a_reader_wakes_all_readers_up_to_the_next_writer(self, site: Site) -> None:
+        if not (site.traits.shared and site.traits.downgrade):
+            return
+        async with connect_to(site, ttl=TTL) as first, AsyncCrowd(site, first) as crowd:
+            rwlock = first.rwlock("a")
+            held = await rwlock.write().acquire()
+            readers = await crowd.join(SOME, lambda session: session.rwlock("a").read().acquire)
+            (writer,) = await crowd.join(1, lambda session: session.rwlock("a").write().acquire)
+            late = await crowd.join(SOME, lambda session: session.rwlock("a").read().acquire)
+            await rwlock.downgrade(held)
+            assert set(await _woken([*readers, writer, *late], SOME)) == set(readers)
+            for reader in readers:
+                await (await reader.outcome()).release()
+            await held.release()
+            assert await _woken([writer, *late], 1) == [writer]
+
     async def test_as_many_are_woken_as_there_are_permits(self, site: Site) -> None:
         if not site.traits.counted:
             return

@@ -3,10 +3,11 @@
 
 import pytest
 
-from fencepost.core.claim import Ask, Mode
+from fencepost.contract.answer import Granted
+from fencepost.core.claim import Ask, Mode, Request
 from fencepost.errors import Lost, Uncertain, Unsupported
 from fencepost.primitives._async.lock import AsyncLock
-from fencepost.testing.contract._async.attempt import AsyncAttempt
+from fencepost.testing.contract._async.attempt import AsyncAttempt, until
 from fencepost.testing.contract._async.place import connect_faulty, connect_to, holders, until_waiting
 from fencepost.testing.contract.site import Site
 
@@ -146,6 +147,22 @@ class AsyncRwlockChapter:
                     assert grant.held
             assert await holders(second, "a") == []
 
+    async def test_a_downgrade_whose_answer_is_lost_is_renewed_and_given_back_as_what_it_is(self, site: Site) -> None:
+        if not (site.traits.shared and site.traits.downgrade):
+            return
+        session, engine = connect_faulty(site)
+        async with session, connect_to(site, label="second") as second:
+            grant = await session.rwlock("a").write().acquire()
+            engine.lose_reply("share")
+            with pytest.raises(Uncertain, match="ours still"):
+                await session.rwlock("a").downgrade(grant)
+            read = await second.rwlock("a").read().acquire(timeout=5)
+            assert not await grant.lost.wait(site.ttl)
+            await grant.release()
+            assert await holders(second, "a") == ["second"]
+            await read.release()
+            assert await second.rwlock("a").write().try_acquire() is not None
+
     async def test_a_lost_writer_does_not_become_a_reader(self, site: Site) -> None:
         if not (site.traits.shared and site.traits.downgrade):
             return
@@ -158,3 +175,78 @@ class AsyncRwlockChapter:
             assert await holders(operator, "a") == []
             with pytest.raises(ValueError, match="this grant is of 'a'"):
                 await first.rwlock("b").downgrade(grant)
+
+    async def test_whoever_reads_beside_a_writer_that_went_on_as_a_reader_outlives_it(self, site: Site) -> None:
+        if not (site.traits.shared and site.traits.downgrade):
+            return
+        session, engine = connect_faulty(site)
+        async with session, connect_to(site, label="second") as second, connect_to(site, label="third") as third:
+            grant = await session.rwlock("a").write().acquire()
+            await session.rwlock("a").downgrade(grant)
+            read = await second.rwlock("a").read().acquire(timeout=5)
+            writer = AsyncAttempt(third.rwlock("a").write().acquire)
+            await until_waiting(second, "a", 1)
+            engine.cut()
+            assert await grant.lost.wait(site.ttl * 2 + 5)
+
+            async def gone() -> bool:
+                return await holders(second, "a") == ["second"]
+
+            await until(gone, site.ttl * 4 + 5)
+            assert read.held
+            assert not writer.ended.is_set()
+            engine.heal()
+            await read.release()
+            assert (await writer.outcome()).token > read.token
+
+    async def test_a_reader_joins_a_writer_that_went_on_as_a_reader_when_nobody_is_left_between(
+        self, site: Site
+    ) -> None:
+        if not (site.traits.shared and site.traits.downgrade):
+            return
+        # Longer than the outcome is waited for: it must be told, and not find out.
+        async with connect_to(site, ttl=30) as first, connect_to(site, ttl=30, label="second") as second:
+            rwlock = first.rwlock("a")
+            grant = await rwlock.write().acquire()
+            writer = AsyncAttempt(lambda: second.rwlock("a").write().acquire(timeout=1.5))
+            await until_waiting(first, "a", 1)
+            reader = AsyncAttempt(second.rwlock("a").read().acquire)
+            await until_waiting(first, "a", 2)
+            await rwlock.downgrade(grant)
+            assert not reader.ended.is_set()
+            with pytest.raises(TimeoutError):
+                await writer.outcome()
+            assert (await reader.outcome()).held
+            assert grant.held
+
+    async def test_all_who_read_are_evicted_beside_a_writer_that_went_on_as_a_reader(self, site: Site) -> None:
+        if not (site.traits.shared and site.traits.downgrade):
+            return
+        async with connect_to(site) as first, connect_to(site, label="second") as second:
+            grant = await first.rwlock("a").write().acquire()
+            await first.rwlock("a").downgrade(grant)
+            read = await second.rwlock("a").read().acquire(timeout=5)
+            taken = await second.evict("a")
+            assert sorted(claim.holder.label for claim in taken) == ["first", "second"]
+            assert {claim.ask.mode for claim in taken} == {Mode.SHARED}
+            assert await grant.lost.wait(site.ttl * 2)
+            assert await read.lost.wait(site.ttl * 2)
+            assert await second.rwlock("a").write().try_acquire() is not None
+
+    async def test_a_writer_that_went_on_as_a_reader_is_the_same_request_and_is_withdrawn_as_one(
+        self, site: Site
+    ) -> None:
+        if not (site.traits.shared and site.traits.downgrade):
+            return
+        session, engine = connect_faulty(site)
+        async with session, connect_to(site, label="second") as second:
+            grant = await session.rwlock("a").write().acquire()
+            request = Request(grant.holder, grant.claim.serial, (grant.claim.ask,))
+            await session.rwlock("a").downgrade(grant)
+            again = await engine.claim(request, wait=True)
+            assert isinstance(again, Granted)
+            assert again.tokens == (grant.token,)
+            async with second.rwlock("a", timeout=5).read():
+                await engine.withdraw(request)
+                assert await holders(second, "a") == ["second"]
+            assert await second.rwlock("a").write().try_acquire() is not None

@@ -52,6 +52,22 @@ class CrowdChapter:
             (writer.outcome()).release()
             assert len(_woken(late, SOME)) == SOME
 
+    def test_a_writer_that_goes_on_as_a_reader_wakes_all_readers_up_to_the_next_writer(self, site: Site) -> None:
+        if not (site.traits.shared and site.traits.downgrade):
+            return
+        with connect_to(site, ttl=TTL) as first, Crowd(site, first) as crowd:
+            rwlock = first.rwlock("a")
+            held = rwlock.write().acquire()
+            readers = crowd.join(SOME, lambda session: session.rwlock("a").read().acquire)
+            (writer,) = crowd.join(1, lambda session: session.rwlock("a").write().acquire)
+            late = crowd.join(SOME, lambda session: session.rwlock("a").read().acquire)
+            rwlock.downgrade(held)
+            assert set(_woken([*readers, writer, *late], SOME)) == set(readers)
+            for reader in readers:
+                (reader.outcome()).release()
+            held.release()
+            assert _woken([writer, *late], 1) == [writer]
+
     def test_as_many_are_woken_as_there_are_permits(self, site: Site) -> None:
         if not site.traits.counted:
             return

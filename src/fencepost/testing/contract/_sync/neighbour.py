@@ -20,3 +20,21 @@ class NeighbourChapter:
                 neighbour.release()
                 with session.lock("a", timeout=site.ttl * 4):
                     pass
+
+    def test_a_writer_that_goes_on_as_a_reader_keeps_a_neighbour_out_and_so_does_whoever_joins_it(
+        self, site: Site
+    ) -> None:
+        if not (site.traits.shared and site.traits.downgrade):
+            return
+        for make in site.neighbours.values():
+            with connect_to(site) as first, connect_to(site, label="second") as second:
+                neighbour = make(site, "a")
+                written = first.rwlock("a").write().acquire(timeout=site.ttl * 4)
+                first.rwlock("a").downgrade(written)
+                assert not neighbour.try_acquire()
+                read = second.rwlock("a").read().acquire(timeout=5)
+                written.release()
+                assert not neighbour.try_acquire()
+                read.release()
+                assert neighbour.try_acquire()
+                neighbour.release()

@@ -3,10 +3,11 @@
 
 import pytest
 
-from fencepost.core.claim import Ask, Mode
+from fencepost.contract.answer import Granted
+from fencepost.core.claim import Ask, Mode, Request
 from fencepost.errors import Lost, Uncertain, Unsupported
 from fencepost.primitives._sync.lock import Lock
-from fencepost.testing.contract._sync.attempt import Attempt
+from fencepost.testing.contract._sync.attempt import Attempt, until
 from fencepost.testing.contract._sync.place import connect_faulty, connect_to, holders, until_waiting
 from fencepost.testing.contract.site import Site
 
@@ -146,6 +147,22 @@ class RwlockChapter:
                     assert grant.held
             assert holders(second, "a") == []
 
+    def test_a_downgrade_whose_answer_is_lost_is_renewed_and_given_back_as_what_it_is(self, site: Site) -> None:
+        if not (site.traits.shared and site.traits.downgrade):
+            return
+        session, engine = connect_faulty(site)
+        with session, connect_to(site, label="second") as second:
+            grant = session.rwlock("a").write().acquire()
+            engine.lose_reply("share")
+            with pytest.raises(Uncertain, match="ours still"):
+                session.rwlock("a").downgrade(grant)
+            read = second.rwlock("a").read().acquire(timeout=5)
+            assert not grant.lost.wait(site.ttl)
+            grant.release()
+            assert holders(second, "a") == ["second"]
+            read.release()
+            assert second.rwlock("a").write().try_acquire() is not None
+
     def test_a_lost_writer_does_not_become_a_reader(self, site: Site) -> None:
         if not (site.traits.shared and site.traits.downgrade):
             return
@@ -158,3 +175,78 @@ class RwlockChapter:
             assert holders(operator, "a") == []
             with pytest.raises(ValueError, match="this grant is of 'a'"):
                 first.rwlock("b").downgrade(grant)
+
+    def test_whoever_reads_beside_a_writer_that_went_on_as_a_reader_outlives_it(self, site: Site) -> None:
+        if not (site.traits.shared and site.traits.downgrade):
+            return
+        session, engine = connect_faulty(site)
+        with session, connect_to(site, label="second") as second, connect_to(site, label="third") as third:
+            grant = session.rwlock("a").write().acquire()
+            session.rwlock("a").downgrade(grant)
+            read = second.rwlock("a").read().acquire(timeout=5)
+            writer = Attempt(third.rwlock("a").write().acquire)
+            until_waiting(second, "a", 1)
+            engine.cut()
+            assert grant.lost.wait(site.ttl * 2 + 5)
+
+            def gone() -> bool:
+                return holders(second, "a") == ["second"]
+
+            until(gone, site.ttl * 4 + 5)
+            assert read.held
+            assert not writer.ended.is_set()
+            engine.heal()
+            read.release()
+            assert (writer.outcome()).token > read.token
+
+    def test_a_reader_joins_a_writer_that_went_on_as_a_reader_when_nobody_is_left_between(
+        self, site: Site
+    ) -> None:
+        if not (site.traits.shared and site.traits.downgrade):
+            return
+        # Longer than the outcome is waited for: it must be told, and not find out.
+        with connect_to(site, ttl=30) as first, connect_to(site, ttl=30, label="second") as second:
+            rwlock = first.rwlock("a")
+            grant = rwlock.write().acquire()
+            writer = Attempt(lambda: second.rwlock("a").write().acquire(timeout=1.5))
+            until_waiting(first, "a", 1)
+            reader = Attempt(second.rwlock("a").read().acquire)
+            until_waiting(first, "a", 2)
+            rwlock.downgrade(grant)
+            assert not reader.ended.is_set()
+            with pytest.raises(TimeoutError):
+                writer.outcome()
+            assert (reader.outcome()).held
+            assert grant.held
+
+    def test_all_who_read_are_evicted_beside_a_writer_that_went_on_as_a_reader(self, site: Site) -> None:
+        if not (site.traits.shared and site.traits.downgrade):
+            return
+        with connect_to(site) as first, connect_to(site, label="second") as second:
+            grant = first.rwlock("a").write().acquire()
+            first.rwlock("a").downgrade(grant)
+            read = second.rwlock("a").read().acquire(timeout=5)
+            taken = second.evict("a")
+            assert sorted(claim.holder.label for claim in taken) == ["first", "second"]
+            assert {claim.ask.mode for claim in taken} == {Mode.SHARED}
+            assert grant.lost.wait(site.ttl * 2)
+            assert read.lost.wait(site.ttl * 2)
+            assert second.rwlock("a").write().try_acquire() is not None
+
+    def test_a_writer_that_went_on_as_a_reader_is_the_same_request_and_is_withdrawn_as_one(
+        self, site: Site
+    ) -> None:
+        if not (site.traits.shared and site.traits.downgrade):
+            return
+        session, engine = connect_faulty(site)
+        with session, connect_to(site, label="second") as second:
+            grant = session.rwlock("a").write().acquire()
+            request = Request(grant.holder, grant.claim.serial, (grant.claim.ask,))
+            session.rwlock("a").downgrade(grant)
+            again = engine.claim(request, wait=True)
+            assert isinstance(again, Granted)
+            assert again.tokens == (grant.token,)
+            with second.rwlock("a", timeout=5).read():
+                engine.withdraw(request)
+                assert holders(second, "a") == ["second"]
+            assert second.rwlock("a").write().try_acquire() is not None
