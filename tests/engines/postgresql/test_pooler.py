@@ -7,9 +7,9 @@ import pytest
 
 import fencepost
 from fencepost import Refused
+from fencepost.testing.condition import until
 from fencepost.testing.contract import CHAPTERS, Site
 from fencepost.testing.postgresql import pgbouncer, port_of
-from fencepost.testing.redis import until
 
 from .conftest import at
 
