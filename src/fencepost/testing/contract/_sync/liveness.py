@@ -12,6 +12,7 @@ from fencepost.primitives._sync.connect import connect
 from fencepost.testing.contract._sync.attempt import Attempt, until
 from fencepost.testing.contract._sync.place import connect_faulty, connect_to, holders, until_free, until_waiting
 from fencepost.testing.contract._sync.puppet import Puppet
+from fencepost.testing.contract.need import needs
 from fencepost.testing.contract.site import Site
 from fencepost.testing.stall import StallMeter
 
@@ -29,9 +30,8 @@ class LivenessChapter:
             ours = session.lock("a").try_acquire()
             assert (ours is not None) is (site.traits.scope == "process")
 
+    @needs(scope="host")
     def test_a_killed_holder_is_noticed_by_whoever_waits(self, site: Site) -> None:
-        if site.traits.scope == "process":
-            return
         at_once = site.traits.death == "at once"
         with Puppet(site, "victim", ttl=10 if at_once else site.ttl) as victim, connect_to(site) as session:
             victim.ask("acquire", name="a", timeout=0)
@@ -44,9 +44,8 @@ class LivenessChapter:
             soon = SOON if at_once else site.ttl * site.traits.overrun + LATE
             assert grant.granted_at - killed_at < soon + stalls.between(killed_at, grant.granted_at)
 
+    @needs(scope="host")
     def test_a_killed_holder_is_noticed_by_whoever_comes_later(self, site: Site) -> None:
-        if site.traits.scope == "process":
-            return
         at_once = site.traits.death == "at once"
         with Puppet(site, "victim", ttl=10 if at_once else site.ttl) as victim, connect_to(site) as session:
             victim.ask("acquire", name="a", timeout=0)
@@ -57,9 +56,8 @@ class LivenessChapter:
             soon = SOON if at_once else site.ttl * site.traits.overrun + LATE
             assert grant.granted_at - killed_at < soon + stalls.between(killed_at, grant.granted_at)
 
+    @needs(scope="host")
     def test_a_stopped_holder_loses_the_lock_after_its_ttl_and_not_before(self, site: Site) -> None:
-        if site.traits.scope == "process":
-            return
         with Puppet(site, "stopped") as stopped, connect_to(site) as session:
             stopped.ask("acquire", name="a", timeout=0)
             attempt = Attempt(session.lock("a").acquire)
