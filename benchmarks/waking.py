@@ -1,5 +1,6 @@
-"""A waiter sleeps while the lock is held: how long after the release does it hold the lock?"""
+"""Waiters sleep while the lock is held: how long after a release does the next one hold the lock?"""
 
+import itertools
 import random
 import time
 from collections.abc import Mapping
@@ -15,12 +16,12 @@ JITTER = 0.020
 
 
 def wakes(
-    kinds: Mapping[str, type[Contestant]], place: Any, dice: random.Random, *, rounds: int, batch: int
+    kinds: Mapping[str, type[Contestant]], place: Any, dice: random.Random, *, rounds: int, batch: int, waiters: int = 1
 ) -> dict[str, Spread]:
     """For each contestant that works across processes, in shuffled rounds, in ms."""
     names = [name for name, kind in kinds.items() if kind.across_processes]
     samples: dict[str, list[float]] = {name: [] for name in names}
-    with Troop(1) as troop:
+    with Troop(waiters) as troop:
         for _ in range(rounds):
             for name in dice.sample(names, len(names)):
                 samples[name] += _with_holder(kinds[name], place, troop, dice, batch)
@@ -52,7 +53,10 @@ def _with_holder(kind: type[Contestant], place: Any, troop: Troop, dice: random.
 
 
 def _wakes(holder: Contestant, troop: Troop, dice: random.Random, count: int) -> list[float]:
-    """From just before the release to just after the acquire, on the clock both processes share."""
+    """From just before a release, which begins as soon as the lock was had, to just after the next acquire.
+
+    On the clock that all processes share, in ms.
+    """
     taken = []
     for _ in range(count):
         holder.acquire()
@@ -60,6 +64,6 @@ def _wakes(holder: Contestant, troop: Troop, dice: random.Random, count: int) ->
         time.sleep(HOLD + dice.uniform(0, JITTER))
         released_ns = time.monotonic_ns()
         holder.release()
-        (acquired_ns,) = troop.hear()
-        taken.append((acquired_ns - released_ns) / 1e6)
+        chain = [released_ns, *sorted(troop.hear())]
+        taken += [(after - before) / 1e6 for before, after in itertools.pairwise(chain)]
     return taken

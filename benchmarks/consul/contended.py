@@ -5,24 +5,22 @@ from pathlib import Path
 
 from benchmarks.consul.contestants import FencepostConsul
 from benchmarks.consul.server import running
-from benchmarks.quantile import median
+from benchmarks.contention import contend
 from benchmarks.report import Section, Target
-from benchmarks.troop import Troop
 
 
 def run(folder: Path, dice: random.Random, *, quick: bool) -> Section:
     processes, rounds, seconds = (3, 1, 0.5) if quick else (8, 3, 3.0)
-    with running() as agent, Troop(processes) as troop:
-        counts: list[list[int]] = [
-            troop.with_open(FencepostConsul, agent.port, lambda: troop.contend(seconds)) for _ in range(rounds)
-        ]
-    rate = median([sum(each) / seconds for each in counts])
-    share = median([max(each) / max(min(each), 0.5) for each in counts])
+    name = FencepostConsul.name
+    with running() as agent:
+        kinds = {name: FencepostConsul}
+        found = contend(kinds, agent.port, dice, processes=processes, rounds=rounds, seconds=seconds)
+    rate, share = found.rate[name], found.shares[name]
     return Section(
-        title=f"b. {processes} contending processes, no hold time",
+        title=found.title,
         how=f"unpinned, an agent in memory, {rounds} rounds of {seconds:g} s each, the middle of the rounds",
         headings=("", "acquisitions/s", "largest ÷ smallest share"),
-        rows=[(FencepostConsul.name, f"{rate:,.0f}", f"{share:.2f}")],
+        rows=[(name, f"{rate:,.0f}", f"{share:.2f}")],
         targets=[Target("largest ÷ smallest share", share, 1.5)],
-        figures={"per_second": rate, "share": share, "cycles": counts},
+        figures={"per_second": rate, "share": share, "cycles": found.counts[name]},
     )

@@ -5,8 +5,8 @@ from pathlib import Path
 
 from benchmarks.consul.contestants import ALL, BareLock, FencepostAsync, FencepostConsul
 from benchmarks.consul.server import running, settle_on
-from benchmarks.contestant import Contestant
-from benchmarks.machine import pinned, without_collection
+from benchmarks.field import opened, timed
+from benchmarks.machine import pinned
 from benchmarks.quantile import spread
 from benchmarks.report import Section, Target
 from benchmarks.timing import Times, ratio
@@ -17,28 +17,13 @@ MOST = 1.5
 
 def run(folder: Path, dice: random.Random, *, quick: bool) -> Section:
     rounds, batch = (2, 10) if quick else (25, 60)
-    times = {core: {name: Times() for name in ALL} for core in CORES}
+    times = {}
     with running() as agent, pinned() as cpu:
         for core in CORES:
             settle_on(agent, cpu, same=core == "same")
-            field = {name: kind(agent.port) for name, kind in ALL.items()}
-            try:
-                _measure(field, times[core], dice, rounds, batch)
-            finally:
-                for contestant in field.values():
-                    contestant.close()
+            with opened(ALL, agent.port, warm=batch) as field:
+                times[core] = timed(field, dice, rounds=rounds, batch=batch)
     return _section(times, f"{rounds} rounds of {batch} cycles each in shuffled order")
-
-
-def _measure(
-    field: dict[str, Contestant], times: dict[str, Times], dice: random.Random, rounds: int, batch: int
-) -> None:
-    for contestant in field.values():
-        contestant.cycles(batch)
-    for _ in range(rounds):
-        for name in dice.sample(list(field), len(field)):
-            with without_collection():
-                times[name].add(field[name].cycles(batch))
 
 
 def _section(times: dict[str, dict[str, Times]], conditions: str) -> Section:

@@ -6,7 +6,7 @@ from pathlib import Path
 from benchmarks.etcd import contestants
 from benchmarks.etcd.contestants import PEERS, BareHttp2, FencepostEtcd
 from benchmarks.etcd.server import place_of, placed, running
-from benchmarks.machine import without_collection
+from benchmarks.field import opened, timed
 from benchmarks.quantile import spread
 from benchmarks.report import Section, Target
 from benchmarks.timing import Times, ratio
@@ -16,21 +16,11 @@ WAYS = ("same", "split")
 
 def run(folder: Path, dice: random.Random, *, quick: bool) -> Section:
     rounds, batch = (3, 5) if quick else (25, 20)
-    times = {way: {name: Times() for name in contestants.ALL} for way in WAYS}
-    with running(folder) as server:
-        field = {name: kind(place_of(server)) for name, kind in contestants.ALL.items()}
-        try:
-            for contestant in field.values():
-                contestant.cycles(batch)
-            for way in WAYS:
-                with placed(server, way):
-                    for _ in range(rounds):
-                        for name in dice.sample(list(field), len(field)):
-                            with without_collection():
-                                times[way][name].add(field[name].cycles(batch))
-        finally:
-            for contestant in field.values():
-                contestant.close()
+    times = {}
+    with running(folder) as server, opened(contestants.ALL, place_of(server), warm=batch) as field:
+        for way in WAYS:
+            with placed(server, way):
+                times[way] = timed(field, dice, rounds=rounds, batch=batch)
     return _section(times, rounds, batch)
 
 

@@ -3,40 +3,18 @@
 import random
 from pathlib import Path
 
+from benchmarks.contention import contend
 from benchmarks.host import contestants
 from benchmarks.host.contestants import FencepostSqlite, FileLock
-from benchmarks.quantile import median, share
 from benchmarks.report import Section, Target
-from benchmarks.troop import Troop
 
 
 def run(folder: Path, dice: random.Random, *, quick: bool) -> Section:
     processes, rounds, seconds = (3, 1, 0.2) if quick else (8, 3, 2.0)
-    names = [name for name, kind in contestants.ALL.items() if kind.across_processes]
-    counts: dict[str, list[list[int]]] = {name: [] for name in names}
-    with Troop(processes) as troop:
-        for _ in range(rounds):
-            for name in dice.sample(names, len(names)):
-                counts[name].append(troop.with_open(contestants.ALL[name], folder, lambda: troop.contend(seconds)))
-    return _section(counts, processes, rounds, seconds)
-
-
-def _section(counts: dict[str, list[list[int]]], processes: int, rounds: int, seconds: float) -> Section:
-    rate = {name: median([sum(each) / seconds for each in runs]) for name, runs in counts.items()}
-    shares = {name: median([share(each) for each in runs]) for name, runs in counts.items()}
-    ours, peer = FencepostSqlite.name, FileLock.name
-    return Section(
-        title=f"b. {processes} contending processes, no hold time",
-        how=f"unpinned, {rounds} rounds of {seconds:g} s each in shuffled order, all at it 0.2 s before, the middle of "
-        f"the rounds; only cycles complete inside the window count",
-        headings=("", "acquisitions/s", "÷ filelock", "largest ÷ smallest share"),
-        rows=[
-            (name, f"{rate[name]:,.0f}", f"{rate[name] / max(rate[peer], 1):.2f}", f"{shares[name]:.2f}")
-            for name in counts
-        ],
-        targets=(
-            Target("filelock's acquisitions ÷ fencepost's", rate[peer] / max(rate[ours], 1), 1.0),
-            Target("fencepost's largest ÷ smallest share", shares[ours], 1.2),
-        ),
-        figures={name: {"per_second": rate[name], "share": shares[name], "cycles": counts[name]} for name in counts},
+    found = contend(contestants.ALL, folder, dice, processes=processes, rounds=rounds, seconds=seconds)
+    rate, ours, peer = found.rate, FencepostSqlite.name, FileLock.name
+    targets = (
+        Target("filelock's acquisitions ÷ fencepost's", rate[peer] / max(rate[ours], 1), 1.0),
+        Target("fencepost's largest ÷ smallest share", found.shares[ours], 1.2),
     )
+    return found.section(peer, "filelock", targets)

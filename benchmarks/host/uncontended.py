@@ -3,9 +3,10 @@
 import random
 from pathlib import Path
 
+from benchmarks.field import opened, timed
 from benchmarks.host import contestants
 from benchmarks.host.contestants import BareSqlite, FencepostSqlite, FileLock
-from benchmarks.machine import pinned, without_collection
+from benchmarks.machine import pinned
 from benchmarks.quantile import spread
 from benchmarks.report import Section, Target
 from benchmarks.timing import Times, ratio
@@ -13,19 +14,8 @@ from benchmarks.timing import Times, ratio
 
 def run(folder: Path, dice: random.Random, *, quick: bool) -> Section:
     rounds, batch = (5, 40) if quick else (60, 200)
-    times = {name: Times() for name in contestants.ALL}
-    with pinned() as cpu:
-        field = {name: kind(folder) for name, kind in contestants.ALL.items()}
-        try:
-            for contestant in field.values():
-                contestant.cycles(batch)
-            for _ in range(rounds):
-                for name in dice.sample(list(field), len(field)):
-                    with without_collection():
-                        times[name].add(field[name].cycles(batch))
-        finally:
-            for contestant in field.values():
-                contestant.close()
+    with pinned() as cpu, opened(contestants.ALL, folder, warm=batch) as field:
+        times = timed(field, dice, rounds=rounds, batch=batch)
     return _section(times, f"CPU {cpu}, {rounds} rounds of {batch} cycles each in shuffled order")
 
 

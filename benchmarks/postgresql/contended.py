@@ -3,41 +3,21 @@
 import random
 from pathlib import Path
 
-from benchmarks.host.contended import share
+from benchmarks.contention import contend
 from benchmarks.postgresql import contestants
 from benchmarks.postgresql.contestants import FencepostAdvisory, FencepostTable, Psycopg, Tooz
 from benchmarks.postgresql.place import server
-from benchmarks.quantile import median
 from benchmarks.report import Section, Target
-from benchmarks.troop import Troop
 
 
 def run(folder: Path, dice: random.Random, *, quick: bool) -> Section:
     processes, rounds, seconds = (3, 1, 0.2) if quick else (8, 3, 1.5)
-    names = [name for name, kind in contestants.ALL.items() if kind.across_processes]
-    counts: dict[str, list[list[int]]] = {name: [] for name in names}
-    with server() as port, Troop(processes) as troop:
-        for _ in range(rounds):
-            for name in dice.sample(names, len(names)):
-                counts[name].append(troop.with_open(contestants.ALL[name], port, lambda: troop.contend(seconds)))
-    return _section(counts, processes, rounds, seconds)
-
-
-def _section(counts: dict[str, list[list[int]]], processes: int, rounds: int, seconds: float) -> Section:
-    rate = {name: median([sum(each) / seconds for each in runs]) for name, runs in counts.items()}
-    shares = {name: median([share(each) for each in runs]) for name, runs in counts.items()}
-    ours, table, theirs, tooz = (rate[kind.name] for kind in (FencepostAdvisory, FencepostTable, Psycopg, Tooz))
-    return Section(
-        title=f"b. {processes} contending processes, no hold time",
-        how=f"unpinned, {rounds} rounds of {seconds:g} s each in shuffled order, all at it 0.2 s before, the middle of "
-        f"the rounds; only cycles complete inside the window count",
-        headings=("", "acquisitions/s", "÷ psycopg", "largest ÷ smallest share"),
-        rows=[
-            (name, f"{rate[name]:,.0f}", f"{rate[name] / max(theirs, 1):.2f}", f"{shares[name]:.2f}") for name in counts
-        ],
-        targets=(
-            Target("psycopg's acquisitions ÷ postgresql+advisory://'s", theirs / max(ours, 1), 1.0),
-            Target("five times tooz's acquisitions ÷ postgresql://'s", 5 * tooz / max(table, 1), 1.0),
-        ),
-        figures={name: {"per_second": rate[name], "share": shares[name], "cycles": counts[name]} for name in counts},
+    with server() as port:
+        found = contend(contestants.ALL, port, dice, processes=processes, rounds=rounds, seconds=seconds)
+    kinds = (FencepostAdvisory, FencepostTable, Psycopg, Tooz)
+    ours, table, theirs, tooz = (found.rate[kind.name] for kind in kinds)
+    targets = (
+        Target("psycopg's acquisitions ÷ postgresql+advisory://'s", theirs / max(ours, 1), 1.0),
+        Target("five times tooz's acquisitions ÷ postgresql://'s", 5 * tooz / max(table, 1), 1.0),
     )
+    return found.section(Psycopg.name, "psycopg", targets)

@@ -4,7 +4,8 @@ import os
 import random
 from pathlib import Path
 
-from benchmarks.machine import pinned, without_collection
+from benchmarks.field import opened, timed
+from benchmarks.machine import pinned
 from benchmarks.postgresql import contestants
 from benchmarks.postgresql.contestants import BareAdvisory, BareTable, FencepostAdvisory, FencepostTable, Psycopg
 from benchmarks.postgresql.place import server
@@ -26,20 +27,8 @@ def run(folder: Path, dice: random.Random, *, quick: bool) -> Section:
 
 
 def _times(cpus: set[int], dice: random.Random, rounds: int, batch: int) -> dict[str, Times]:
-    times = {name: Times() for name in contestants.ALL}
-    with server(cpus) as port:
-        field = {name: kind(port) for name, kind in contestants.ALL.items()}
-        try:
-            for contestant in field.values():
-                contestant.cycles(10)
-            for _ in range(rounds):
-                for name in dice.sample(list(field), len(field)):
-                    with without_collection():
-                        times[name].add(field[name].cycles(max(2, batch // FEWER.get(name, 1))))
-        finally:
-            for contestant in field.values():
-                contestant.close()
-    return times
+    with server(cpus) as port, opened(contestants.ALL, port, warm=10) as field:
+        return timed(field, dice, rounds=rounds, batch=batch, fewer=FEWER)
 
 
 def _limit(name: str) -> str:

@@ -7,7 +7,8 @@ behind the way to the server and back.
 import random
 from pathlib import Path
 
-from benchmarks.machine import pinned, without_collection
+from benchmarks.field import opened, timed
+from benchmarks.machine import pinned
 from benchmarks.quantile import spread
 from benchmarks.redis import contestants
 from benchmarks.redis.contestants import BareSocket, FencepostRedis, RedisPy
@@ -21,28 +22,13 @@ MOST = {"same": 1.5, "split": 1.3}
 
 def run(folder: Path, dice: random.Random, *, quick: bool) -> Section:
     rounds, batch = (3, 20) if quick else (40, 150)
-    times = {core: {name: Times() for name in contestants.ALL} for core in CORES}
+    times = {}
     with running(folder) as server, pinned() as cpu:
         for core in CORES:
             settle_on(server, cpu, same=core == "same")
-            field = {name: kind(server.port) for name, kind in contestants.ALL.items()}
-            try:
-                _measure(field, times[core], dice, rounds, batch)
-            finally:
-                for contestant in field.values():
-                    contestant.close()
+            with opened(contestants.ALL, server.port, warm=batch) as field:
+                times[core] = timed(field, dice, rounds=rounds, batch=batch)
     return _section(times, f"{rounds} rounds of {batch} cycles each in shuffled order")
-
-
-def _measure(
-    field: dict[str, contestants.Contestant], times: dict[str, Times], dice: random.Random, rounds: int, batch: int
-) -> None:
-    for contestant in field.values():
-        contestant.cycles(batch)
-    for _ in range(rounds):
-        for name in dice.sample(list(field), len(field)):
-            with without_collection():
-                times[name].add(field[name].cycles(batch))
 
 
 def _section(times: dict[str, dict[str, Times]], conditions: str) -> Section:

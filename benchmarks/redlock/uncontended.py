@@ -3,7 +3,8 @@
 import random
 from pathlib import Path
 
-from benchmarks.machine import pinned, without_collection
+from benchmarks.field import opened, timed
+from benchmarks.machine import pinned
 from benchmarks.quantile import spread
 from benchmarks.redlock.contestants import ALL, BareSockets, Fencepost
 from benchmarks.redlock.nodes import Ports, five_nodes
@@ -22,19 +23,8 @@ def run(folder: Path, dice: random.Random, *, quick: bool) -> Section:
 
 
 def _measure(ports: Ports, dice: random.Random, rounds: int, batch: int) -> dict[str, Times]:
-    times = {name: Times() for name in ALL}
-    field = {name: kind(ports) for name, kind in ALL.items()}
-    try:
-        for contestant in field.values():
-            contestant.cycles(batch)
-        for _ in range(rounds):
-            for name in dice.sample(list(field), len(field)):
-                with without_collection():
-                    times[name].add(field[name].cycles(batch))
-    finally:
-        for contestant in field.values():
-            contestant.close()
-    return times
+    with opened(ALL, ports, warm=batch) as field:
+        return timed(field, dice, rounds=rounds, batch=batch)
 
 
 def _section(same: dict[str, Times], free: dict[str, Times], conditions: str) -> Section:

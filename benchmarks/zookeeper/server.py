@@ -4,7 +4,8 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from fencepost.testing.zookeeper import ZookeeperServer, until
+from fencepost.testing.condition import until
+from fencepost.testing.zookeeper import ZookeeperServer
 
 JAVA = ("-Xmx256m", "-XX:+UseSerialGC")
 SETTINGS = {"tickTime": 1000}

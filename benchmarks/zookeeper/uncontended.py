@@ -4,7 +4,7 @@ import os
 import random
 from pathlib import Path
 
-from benchmarks.machine import without_collection
+from benchmarks.field import opened, timed
 from benchmarks.quantile import spread
 from benchmarks.report import Section, Target
 from benchmarks.timing import Times, ratio
@@ -18,21 +18,11 @@ SAME, SPLIT = "same CPU", "two CPUs"
 def run(folder: Path, dice: random.Random, *, quick: bool) -> Section:
     rounds, batch, warm = (3, 20, 50) if quick else (20, 60, 1500)
     first, *_, last = cpus = sorted(os.sched_getaffinity(0)) * 2
-    times = {where: {name: Times() for name in contestants.ALL} for where in (SAME, SPLIT)}
-    with serving() as server:
-        field = {name: kind(server.port) for name, kind in contestants.ALL.items()}
-        try:
-            for contestant in field.values():
-                contestant.cycles(warm)
-            for where, other in ((SAME, first), (SPLIT, last)):
-                with placed(server, first, other):
-                    for _ in range(rounds):
-                        for name in dice.sample(list(field), len(field)):
-                            with without_collection():
-                                times[where][name].add(field[name].cycles(batch))
-        finally:
-            for contestant in field.values():
-                contestant.close()
+    times = {}
+    with serving() as server, opened(contestants.ALL, server.port, warm=warm) as field:
+        for where, other in ((SAME, first), (SPLIT, last)):
+            with placed(server, first, other):
+                times[where] = timed(field, dice, rounds=rounds, batch=batch)
     return _section(times, f"{rounds} rounds of {batch} cycles each in shuffled order, CPUs {cpus[0]} and {last}")
 
 

@@ -1,12 +1,21 @@
 """No engine, no law and no flavour is left out of the contract suite."""
 
+import ast
 import inspect
+import subprocess
+import sys
+import textwrap
 from pathlib import Path
+from typing import Any
 
 from fencepost.contract import registry
 from fencepost.testing import contract
+from fencepost.testing.contract.need import is_about
 
 from . import test_contract
+
+ROOT = Path(__file__).parents[2]
+FUNCTION = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 
 
 def test_every_engine_of_the_registry_has_a_site() -> None:
@@ -27,13 +36,49 @@ def test_every_chapter_file_is_in_the_list_of_laws() -> None:
     assert chapters == set(contract.LAWS)
 
 
-def test_every_test_of_every_chapter_runs_at_every_site() -> None:
+def test_every_test_of_every_chapter_runs_at_every_site_that_it_is_about() -> None:
     for chapter in contract.CHAPTERS:
         assert getattr(test_contract, chapter.test_name) is chapter.tests
+    command = [sys.executable, "-m", "pytest", "--collect-only", "-q", "tests/contract/test_contract.py"]
+    run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=100)
+    collected = [line.rpartition(".py::")[2] for line in run.stdout.splitlines() if ".py::" in line]
+    assert {_pair(each) for each in collected} == {
+        (f"{chapter.test_name}::{name}", scheme)
+        for chapter in contract.CHAPTERS
+        for name in _tests(chapter.tests)
+        for scheme in contract.SITES
+        if is_about(_marks(chapter.tests, name), registry.engine(scheme).traits)
+    }, run.stderr
+
+
+def test_every_test_is_about_some_engine_and_leaves_none_out_by_itself() -> None:
+    engines = [registry.engine(scheme).traits for scheme in contract.SITES]
+    for chapter in contract.CHAPTERS:
         for name in _tests(chapter.tests):
-            assert "site" in inspect.signature(getattr(chapter.tests, name)).parameters, f"{name} needs no engine"
-            marks = [mark.name for mark in getattr(getattr(chapter.tests, name), "pytestmark", [])]
-            assert not {"skip", "skipif", "xfail"} & set(marks), f"{name} is left out"
+            marks = _marks(chapter.tests, name)
+            assert not {"skip", "skipif", "xfail"} & {mark.name for mark in marks}, f"{name} is left out"
+            assert any(is_about(marks, traits) for traits in engines), f"{name} runs nowhere"
+            test = getattr(chapter.tests, name)
+            assert "site" in inspect.signature(test).parameters, f"{name} needs no engine"
+            assert not _gives_up_early(test), f"{name} returns, and passes, without having tested all: see `needs`"
+
+
+def _pair(collected: str) -> tuple[str, str]:
+    """The test and the scheme, out of `Chapter::test[fault-scheme]`."""
+    name, _, parameters = collected.removesuffix("]").partition("[")
+    (scheme,) = set(parameters.split("-")) & set(contract.SITES)
+    return name, scheme
+
+
+def _gives_up_early(test: Any) -> bool:
+    (function,) = ast.parse(textwrap.dedent(inspect.getsource(test))).body
+    inner = [part for part in ast.walk(function) if part is not function and isinstance(part, FUNCTION)]
+    allowed = [node for part in inner for node in ast.walk(part)]
+    return any(isinstance(node, ast.Return) and node not in allowed for node in ast.walk(function))
+
+
+def _marks(chapter: type, name: str) -> list[Any]:
+    return list(getattr(getattr(chapter, name), "pytestmark", []))
 
 
 def _tests(chapter: type) -> set[str]:

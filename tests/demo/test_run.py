@@ -5,11 +5,11 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
+from fencepost.testing.condition import until
 
 COMMAND = [sys.executable, "-m", "fencepost.demo"]
 
@@ -27,13 +27,6 @@ def is_gone(pid: int) -> bool:
 
 def is_stopped(pid: int) -> bool:
     return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "T"
-
-
-def until(condition: Callable[[], bool], seconds: float = 20.0) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, f"not within {seconds} s"
-        time.sleep(0.005)
 
 
 def test_a_short_run_loses_without_a_fence_and_nothing_behind_the_full_one() -> None:

@@ -17,8 +17,8 @@ import fencepost
 from examples.payment import bank
 from examples.payment.shop import open_shop, pay, place_order
 from fencepost.errors import FencepostError
+from fencepost.testing.condition import until
 from fencepost.testing.port import free_port
-from fencepost.testing.redis import until
 from fencepost.testing.server import ServerProcess, listening
 
 ROOT = Path(__file__).parents[2]

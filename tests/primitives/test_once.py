@@ -23,7 +23,8 @@ from fencepost.fences.result import (
     Results,
     SqlResults,
 )
-from fencepost.testing.redis import command, shared_server, until
+from fencepost.testing.condition import until
+from fencepost.testing.redis import command, shared_server
 from tests.fences.database import MariadbPlace, PostgresqlPlace
 from tests.fences.process import resume, started, stop
 

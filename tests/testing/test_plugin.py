@@ -104,3 +104,38 @@ def test_the_plugin_brings_neither_hypothesis_nor_worlds_where_it_is_not_used() 
     unwanted = {"hypothesis", "pytest_asyncio", "fencepost.testing._sync.world"}
     check = f"import sys, {PLUGIN}; assert not {unwanted} & {{*sys.modules}}"
     subprocess.run([sys.executable, "-c", check], check=True)
+
+
+CONTRACT = """
+    import pytest
+    from fencepost.testing import contract
+    from fencepost.testing.contract.need import lacks, needs
+
+    @pytest.fixture({params})
+    def site():
+        return contract.Site("memory://")
+
+    @needs("cells")
+    def test_what_it_has(site):
+        assert site.traits.cells
+
+    @needs("cells", scope="network")
+    def test_what_it_has_not(site):
+        raise AssertionError("not for this engine")
+
+    @lacks("cells")
+    def test_what_others_lack(site):
+        raise AssertionError("not for this engine")
+    """
+
+
+def test_what_an_engine_does_not_claim_to_do_is_deselected(run: pytest.Pytester) -> None:
+    run.makepyfile(CONTRACT.format(params="params=['memory']"))
+    run.runpytest("-p", PLUGIN, "--strict-markers").assert_outcomes(passed=1, deselected=2)
+
+
+def test_a_site_that_does_not_say_which_engine_it_is_of_is_refused(run: pytest.Pytester) -> None:
+    run.makepyfile(CONTRACT.format(params=""))
+    result = run.runpytest("-p", PLUGIN)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*which engine is this about?*params=*"])

@@ -1,5 +1,7 @@
 """Other libraries for locks in Redis, with their defaults and a time to live. None of them has tokens."""
 
+from typing import Any
+
 import pottery
 import redis
 import redis.asyncio
@@ -7,17 +9,20 @@ import redis_lock
 import redlock
 
 from benchmarks.contestant import Contestant
-from benchmarks.redis.contestants.loop import AsyncContestant
+from benchmarks.loop import AsyncContestant
 
 TTL = 60
 
 
-class RedisPy(Contestant):
-    name = "redis-py Lock"
+class Peer(Contestant):
+    """One client, and one lock on it."""
 
     def __init__(self, port: int) -> None:
         self._client = redis.Redis(port=port)
-        self._lock = self._client.lock("redis-py", timeout=TTL)
+        self._lock = self.lock(self._client)
+
+    def lock(self, client: redis.Redis) -> Any:
+        raise NotImplementedError
 
     def acquire(self) -> None:
         self._lock.acquire()
@@ -29,11 +34,18 @@ class RedisPy(Contestant):
         self._client.close()
 
 
+class RedisPy(Peer):
+    name = "redis-py Lock"
+
+    def lock(self, client: redis.Redis) -> Any:
+        return client.lock("redis-py", timeout=TTL)
+
+
 class RedisPyAsync(AsyncContestant):
     name = "redis.asyncio Lock"
 
-    async def open(self, port: int) -> None:
-        self._client = redis.asyncio.Redis(port=port)
+    async def open(self, place: int) -> None:
+        self._client = redis.asyncio.Redis(port=place)
         self._lock = self._client.lock("redis.asyncio", timeout=TTL)
 
     async def take(self) -> None:
@@ -46,21 +58,11 @@ class RedisPyAsync(AsyncContestant):
         await self._client.aclose()
 
 
-class PythonRedisLock(Contestant):
+class PythonRedisLock(Peer):
     name = "python-redis-lock"
 
-    def __init__(self, port: int) -> None:
-        self._client = redis.Redis(port=port)
-        self._lock = redis_lock.Lock(self._client, "python-redis-lock", expire=TTL)
-
-    def acquire(self) -> None:
-        self._lock.acquire()
-
-    def release(self) -> None:
-        self._lock.release()
-
-    def close(self) -> None:
-        self._client.close()
+    def lock(self, client: redis.Redis) -> Any:
+        return redis_lock.Lock(client, "python-redis-lock", expire=TTL)
 
 
 class RedlockPy(Contestant):
@@ -85,20 +87,10 @@ class RedlockPy(Contestant):
         self._client.close()
 
 
-class Pottery(Contestant):
+class Pottery(Peer):
     """On one server."""
 
     name = "pottery, 1 server"
 
-    def __init__(self, port: int) -> None:
-        self._client = redis.Redis(port=port)
-        self._lock = pottery.Redlock(key="pottery", masters={self._client}, auto_release_time=TTL)
-
-    def acquire(self) -> None:
-        self._lock.acquire()
-
-    def release(self) -> None:
-        self._lock.release()
-
-    def close(self) -> None:
-        self._client.close()
+    def lock(self, client: redis.Redis) -> Any:
+        return pottery.Redlock(key="pottery", masters={client}, auto_release_time=TTL)

@@ -12,8 +12,8 @@ from types import TracebackType
 from typing import Any, Self
 
 from fencepost.testing.binary import find_built
+from fencepost.testing.certificate import own_certificate
 from fencepost.testing.port import free_port
-from fencepost.testing.redis import make_certificate
 from fencepost.testing.server import ServerDown, ServerProcess
 
 # Far below what a server allows by default (10 s), so that tests can wait for the end of a session.
@@ -128,9 +128,7 @@ def shared_agent() -> Agent:
 @cache
 def shared_tls() -> Agent:
     """One that speaks HTTPS only, and shows a certificate of its own making."""
-    folder = Path(tempfile.mkdtemp(prefix="fencepost-tls-"))
-    certificate, key = folder / "server.crt", folder / "server.key"
-    make_certificate(certificate, key)
+    certificate, key = own_certificate()
     tls = {"https": {"cert_file": str(certificate), "key_file": str(key)}}
     agent = Agent(settings(tls=tls, ports={"http": -1, "https": free_port()}))
     agent.start()

@@ -4,8 +4,7 @@ import os
 import shutil
 import subprocess
 import tempfile
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
 from functools import cache
 from pathlib import Path
@@ -18,8 +17,9 @@ from fencepost.drivers.etcd._sync.client import Client
 from fencepost.drivers.etcd.endpoint import Endpoints
 from fencepost.errors import EngineError
 from fencepost.testing.binary import find_binary, find_built
+from fencepost.testing.certificate import own_certificate
+from fencepost.testing.condition import until
 from fencepost.testing.port import free_port
-from fencepost.testing.redis import make_certificate
 from fencepost.testing.server import Ready, ServerProcess, listening
 
 # Elections within half a second, so that a lease of one second is granted as such.
@@ -171,14 +171,6 @@ class Cluster:
         return status.leader == status.member
 
 
-def until(condition: Callable[[], object], within: float = 20.0) -> None:
-    deadline = time.monotonic() + within
-    while not condition():
-        if time.monotonic() > deadline:
-            raise AssertionError(f"not so after {within:g} s")
-        time.sleep(0.005)
-
-
 # Started once for each process that runs tests, and ended with it: emptying them is quicker than starting them.
 
 
@@ -193,9 +185,7 @@ def shared_server() -> int:
 @cache
 def shared_tls() -> tuple[int, str]:
     """The port, and the certificate that it shows and we trust."""
-    folder = Path(tempfile.mkdtemp(prefix="fencepost-tls-"))
-    certificate, key = folder / "server.crt", folder / "server.key"
-    make_certificate(certificate, key)
+    certificate, key = own_certificate()
     port = free_port()
     options = ("--cert-file", str(certificate), "--key-file", str(key))
     url = f"etcds://127.0.0.1:{port}?ca={certificate}"

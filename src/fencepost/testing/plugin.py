@@ -1,4 +1,4 @@
-"""Fixtures for pytest: a virtual world for tests of code that takes locks."""
+"""For pytest: a virtual world for tests of code that takes locks, and the contract suite for engines."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -29,6 +29,40 @@ def async_fencepost_world() -> "AsyncWorld":
     from fencepost.testing._async.world import AsyncWorld
 
     return AsyncWorld()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "fencepost_needs(*traits, **levels): for engines that have all of this")
+    config.addinivalue_line("markers", "fencepost_lacks(*traits): for engines that have none of this")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out what the engine under test does not claim to do."""
+    others = [item for item in items if not _is_about_its_engine(item)]
+    if others:
+        config.hook.pytest_deselected(items=others)
+        left_out = set(others)
+        items[:] = [item for item in items if item not in left_out]
+
+
+def _is_about_its_engine(item: pytest.Item) -> bool:
+    marks = [mark for mark in item.iter_markers() if mark.name.startswith("fencepost_")]
+    if not marks:
+        return True
+    from fencepost.contract import registry
+    from fencepost.errors import Unsupported
+    from fencepost.testing.contract.need import is_about
+
+    scheme = getattr(item, "callspec", None) and item.callspec.params.get("site")  # type: ignore[attr-defined]
+    if not isinstance(scheme, str):
+        raise pytest.UsageError(
+            f"{item.nodeid}: which engine is this about? @pytest.fixture(params=['scheme']) on 'site' says so"
+        )
+    try:
+        return is_about(marks, registry.engine(scheme).traits)
+    except Unsupported:
+        # Its driver is not installed, which the site is to say.
+        return True
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -1,9 +1,7 @@
 """Redis and Valkey under test: single, encrypted, on a Unix socket, watched by a sentinel, or as a cluster."""
 
-import subprocess
 import tempfile
-import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -13,6 +11,8 @@ from fencepost.engines.redis.address import Address
 from fencepost.engines.redis.resp import ReplyError, pack
 from fencepost.engines.redis.wire.threads import connect
 from fencepost.testing.binary import find_binary
+from fencepost.testing.certificate import own_certificate
+from fencepost.testing.condition import until
 from fencepost.testing.port import free_port
 from fencepost.testing.server import Ready, ServerProcess, listening
 
@@ -51,14 +51,6 @@ def port_of(server: ServerProcess) -> int:
     return int(server.argv[server.argv.index("--port") + 1])
 
 
-def until(condition: Callable[[], object], within: float = 20.0) -> None:
-    deadline = time.monotonic() + within
-    while not condition():
-        if time.monotonic() > deadline:
-            raise AssertionError(f"not so after {within:g} s")
-        time.sleep(0.005)
-
-
 # Started once for each process that runs tests, and ended with it: emptying them is quicker than starting them.
 
 
@@ -83,9 +75,7 @@ def shared_socket() -> str:
 @cache
 def shared_tls() -> tuple[int, str]:
     """The port, and the certificate that it shows and we trust."""
-    folder = Path(tempfile.mkdtemp(prefix="fencepost-tls-"))
-    certificate, key = folder / "server.crt", folder / "server.key"
-    make_certificate(certificate, key)
+    certificate, key = own_certificate()
     port = free_port()
     shown = ("--tls-cert-file", str(certificate), "--tls-key-file", str(key), "--tls-ca-cert-file", str(certificate))
     tls = ("--tls-port", str(port), *shown, "--tls-auth-clients", "no")
@@ -141,15 +131,6 @@ def join_cluster(ports: tuple[int, ...]) -> None:
 def _settings(port: int) -> list[tuple[bytes, bytes]]:
     words = command(port, "CONFIG", "GET", "cluster-port")
     return list(zip(words[::2], words[1::2], strict=True))
-
-
-def make_certificate(certificate: Path, key: Path) -> None:
-    """One that signs itself, for 127.0.0.1."""
-    subject = ("-subj", "/CN=localhost", "-addext", "subjectAltName=IP:127.0.0.1", "-days", "2")
-    kind = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes")
-    argv = [find_binary("openssl", "openssl"), "req", "-x509", *kind, *subject]
-    argv += ["-keyout", str(key), "-out", str(certificate)]
-    subprocess.run(argv, check=True, capture_output=True)
 
 
 _kept: list[ServerProcess] = []

@@ -1,11 +1,11 @@
 """ZooKeeper under test: one server, or an ensemble of three, from Debian's package."""
 
 import socket
-import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import cache
 
 from fencepost.testing.binary import find_binary, find_file
+from fencepost.testing.condition import until
 from fencepost.testing.port import free_port
 from fencepost.testing.server import ServerProcess, listening
 
@@ -131,14 +131,6 @@ class Ensemble:
 
 def find_jar() -> str:
     return find_file(JAR, "zookeeper")
-
-
-def until(condition: Callable[[], object], within: float = 20.0) -> None:
-    deadline = time.monotonic() + within
-    while not condition():
-        if time.monotonic() > deadline:
-            raise AssertionError(f"not so after {within:g} s")
-        time.sleep(0.01)
 
 
 # Started once for each process that runs tests, and ended with it.

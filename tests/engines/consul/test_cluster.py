@@ -7,8 +7,8 @@ import pytest
 
 import fencepost
 from fencepost import FencepostError
+from fencepost.testing.condition import until
 from fencepost.testing.consul import Cluster
-from fencepost.testing.redis import until
 
 from .traffic import Traffic
 

@@ -15,7 +15,7 @@ def shared_cluster() -> Cluster:
     return Cluster().__enter__()
 
 
-@pytest.fixture
+@pytest.fixture(params=["consul"])
 def site() -> Site:
     cluster = shared_cluster()
     cluster.members[0].empty()

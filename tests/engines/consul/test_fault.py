@@ -11,9 +11,9 @@ from fencepost._runtime.clock import boottime
 from fencepost.contract.answer import Queued
 from fencepost.core.claim import Ask
 from fencepost.engines.consul.key import lock_of
+from fencepost.testing.condition import until
 from fencepost.testing.consul import Agent
 from fencepost.testing.proxy import Proxy
-from fencepost.testing.redis import until
 
 from .conftest import at
 

@@ -11,10 +11,11 @@ import fencepost
 from fencepost import EngineError, Refused, Unavailable
 from fencepost.core.url import parse_url
 from fencepost.engines.consul.address import locate
+from fencepost.testing.certificate import make_certificate
+from fencepost.testing.condition import until
 from fencepost.testing.consul import Agent, settings
 from fencepost.testing.contract.consul import ConsulLock
 from fencepost.testing.port import free_port
-from fencepost.testing.redis import make_certificate, until
 
 from .conftest import at
 

@@ -15,8 +15,8 @@ from fencepost.core.claim import Ask, Claim, Mode, Request
 from fencepost.core.holder import Holder
 from fencepost.core.url import parse_url
 from fencepost.engines.consul._sync.engine import ConsulEngine
+from fencepost.testing.condition import until
 from fencepost.testing.consul import Agent
-from fencepost.testing.redis import until
 
 Connect = Callable[[str], tuple[ConsulEngine, Holder]]
 

@@ -8,7 +8,8 @@ import pytest
 
 import fencepost
 from fencepost import Lost, Unavailable, Uncertain
-from fencepost.testing.etcd import Cluster, packaged_etcd, until
+from fencepost.testing.condition import until
+from fencepost.testing.etcd import Cluster, packaged_etcd
 from fencepost.testing.proxy import Proxy
 
 from .meter import watchers

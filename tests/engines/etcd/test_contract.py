@@ -8,7 +8,7 @@ from fencepost.testing.contract import CHAPTERS, Site
 from fencepost.testing.contract.etcd import cluster_site
 
 
-@pytest.fixture
+@pytest.fixture(params=["etcd"])
 def site() -> Iterator[Site]:
     with cluster_site() as site:
         yield site

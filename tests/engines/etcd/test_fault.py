@@ -10,7 +10,8 @@ import fencepost
 from fencepost import Lost, Session, Unavailable, Uncertain
 from fencepost.drivers.etcd import request
 from fencepost.engines.etcd.key import lease_of
-from fencepost.testing.etcd import client, etcdctl, port_of, until
+from fencepost.testing.condition import until
+from fencepost.testing.etcd import client, etcdctl, port_of
 from fencepost.testing.proxy import Proxy
 from fencepost.testing.server import ServerProcess
 

@@ -11,7 +11,8 @@ import fencepost
 from fencepost import FencepostError, Session
 from fencepost._runtime.clock import boottime
 from fencepost.drivers.etcd import request
-from fencepost.testing.etcd import client, until
+from fencepost.testing.condition import until
+from fencepost.testing.etcd import client
 
 NAME = "traffic"
 

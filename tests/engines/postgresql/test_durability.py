@@ -9,8 +9,8 @@ from fencepost.core.holder import Holder
 from fencepost.core.url import parse_url
 from fencepost.engines.postgresql._sync.engine import PostgresqlEngine
 from fencepost.errors import Unavailable
+from fencepost.testing.condition import until
 from fencepost.testing.postgresql import port_of, query
-from fencepost.testing.redis import until
 from fencepost.testing.server import ServerProcess
 
 from .conftest import at

@@ -14,8 +14,8 @@ from fencepost.engines.postgresql.waiter import Waiter
 from fencepost.engines.postgresql.wire import threads
 from fencepost.engines.postgresql.wire.threads import ear as module
 from fencepost.errors import Unavailable
+from fencepost.testing.condition import until
 from fencepost.testing.postgresql import query
-from fencepost.testing.redis import until
 
 from .conftest import at
 

@@ -11,9 +11,9 @@ import fencepost
 from fencepost import Lost, Unavailable, Uncertain
 from fencepost.contract.answer import Gone, Queued
 from fencepost.core.claim import Ask
+from fencepost.testing.condition import until
 from fencepost.testing.postgresql import port_of, query
 from fencepost.testing.proxy import Proxy
-from fencepost.testing.redis import until
 from fencepost.testing.server import ServerProcess
 
 from .conftest import at

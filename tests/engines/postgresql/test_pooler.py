@@ -7,9 +7,9 @@ import pytest
 
 import fencepost
 from fencepost import Refused
+from fencepost.testing.condition import until
 from fencepost.testing.contract import CHAPTERS, Site
 from fencepost.testing.postgresql import pgbouncer, port_of
-from fencepost.testing.redis import until
 
 from .conftest import at
 
@@ -20,7 +20,7 @@ def pooler(port: int) -> Iterator[int]:
         yield port_of(pooler)
 
 
-@pytest.fixture
+@pytest.fixture(params=["postgresql"])
 def site(port: int, pooler: int) -> Site:
     """Statements go through the pooler; listening goes past it."""
     return Site(at(pooler, options=f"?listen={at(port)}"), ttl=1.2)

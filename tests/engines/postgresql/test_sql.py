@@ -8,8 +8,8 @@ import pytest
 
 import fencepost
 from fencepost.sql import lock_rows, lock_rows_async, try_xact_lock, try_xact_lock_async, xact_lock, xact_lock_async
+from fencepost.testing.condition import until
 from fencepost.testing.postgresql import USER, connect, query, shared_server
-from fencepost.testing.redis import until
 
 from .conftest import at
 

@@ -12,7 +12,8 @@ from fencepost.core.claim import Ask, Claim, Request
 from fencepost.core.holder import Holder
 from fencepost.core.url import parse_url
 from fencepost.engines.redis._sync.engine import Engine
-from fencepost.testing.redis import command, port_of, until
+from fencepost.testing.condition import until
+from fencepost.testing.redis import command, port_of
 from fencepost.testing.server import ServerProcess
 
 # FENCEPOST_NAMES=1000000 takes about a minute.

@@ -6,8 +6,9 @@ import pytest
 
 import fencepost
 from fencepost import Lost
+from fencepost.testing.condition import until
 from fencepost.testing.faketime import WallClock
-from fencepost.testing.redis import command, port_of, until, valkey_binary
+from fencepost.testing.redis import command, port_of, valkey_binary
 
 from .conftest import StartServer
 

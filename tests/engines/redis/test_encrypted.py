@@ -12,8 +12,9 @@ import fencepost
 from fencepost import FencepostError, Unavailable
 from fencepost.engines.redis.key import slot_of
 from fencepost.testing.binary import find_binary
+from fencepost.testing.certificate import make_certificate
 from fencepost.testing.port import free_port
-from fencepost.testing.redis import QUIET, join_cluster, make_certificate, port_of
+from fencepost.testing.redis import QUIET, join_cluster, port_of
 from fencepost.testing.server import ServerProcess, listening
 
 from .conftest import StartServer

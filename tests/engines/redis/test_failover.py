@@ -16,9 +16,10 @@ from fencepost.core.url import parse_url
 from fencepost.engines.redis._sync.engine import Engine
 from fencepost.fences import MemoryFence
 from fencepost.testing.binary import find_binary
+from fencepost.testing.condition import until
 from fencepost.testing.port import free_port
 from fencepost.testing.proxy import Proxy
-from fencepost.testing.redis import command, port_of, until
+from fencepost.testing.redis import command, port_of
 from fencepost.testing.server import ServerProcess, listening
 
 from .conftest import StartServer

@@ -9,8 +9,9 @@ import pytest
 import fencepost
 from fencepost import Lost, Unavailable, Uncertain
 from fencepost.fences import MemoryFence
+from fencepost.testing.condition import until
 from fencepost.testing.proxy import Proxy
-from fencepost.testing.redis import command, port_of, redis_server, until
+from fencepost.testing.redis import command, port_of, redis_server
 from fencepost.testing.server import ServerProcess
 
 

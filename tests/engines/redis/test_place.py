@@ -7,7 +7,8 @@ import pytest
 import fencepost
 from fencepost import Refused
 from fencepost.engines.redis.key import Place, shard_of, slot_of, tag_of
-from fencepost.testing.redis import command, join_cluster, port_of, shared_cluster, until
+from fencepost.testing.condition import until
+from fencepost.testing.redis import command, join_cluster, port_of, shared_cluster
 from fencepost.testing.server import ServerProcess
 
 from .conftest import StartServer

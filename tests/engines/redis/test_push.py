@@ -9,9 +9,10 @@ import pytest
 import fencepost
 from fencepost.engines.redis.address import Address
 from fencepost.engines.redis.key import slot_of
+from fencepost.testing.condition import until
 from fencepost.testing.port import free_port
 from fencepost.testing.proxy import Proxy
-from fencepost.testing.redis import command, join_cluster, port_of, until
+from fencepost.testing.redis import command, join_cluster, port_of
 from fencepost.testing.server import ServerProcess
 
 from .conftest import StartServer

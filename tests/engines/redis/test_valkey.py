@@ -9,7 +9,7 @@ from fencepost.testing.contract.redis import RedisPyLock
 from fencepost.testing.redis import port_of, redis_server, valkey_binary
 
 
-@pytest.fixture
+@pytest.fixture(params=["redis"])
 def site() -> Iterator[Site]:
     import redis
 

@@ -12,8 +12,9 @@ from fencepost.engines.redis.address import Address
 from fencepost.engines.redis.resp import Parser, ReplyError, bulk, pack
 from fencepost.engines.redis.wire import aio, threads
 from fencepost.errors import Unavailable
+from fencepost.testing.condition import until
 from fencepost.testing.proxy import Proxy
-from fencepost.testing.redis import command, port_of, until
+from fencepost.testing.redis import command, port_of
 from fencepost.testing.server import ServerProcess
 
 

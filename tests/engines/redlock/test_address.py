@@ -9,8 +9,9 @@ import fencepost
 from fencepost.core.url import parse_url
 from fencepost.engines.redis.redlock.roster import roster
 from fencepost.testing.binary import find_binary
+from fencepost.testing.certificate import make_certificate
 from fencepost.testing.port import free_port
-from fencepost.testing.redis import command, make_certificate, port_of
+from fencepost.testing.redis import command, port_of
 from fencepost.testing.server import ServerProcess, listening
 
 from .conftest import StartNodes, url_of

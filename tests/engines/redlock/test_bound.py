@@ -3,7 +3,8 @@
 import asyncio
 
 import fencepost
-from fencepost.testing.redis import command, port_of, until
+from fencepost.testing.condition import until
+from fencepost.testing.redis import command, port_of
 from fencepost.testing.server import ServerProcess
 
 from .conftest import StartNodes, url_of

@@ -15,8 +15,9 @@ import fencepost
 from fencepost import Stale
 from fencepost.fences import MemoryFence
 from fencepost.testing.binary import find_binary
+from fencepost.testing.condition import until
 from fencepost.testing.port import free_port
-from fencepost.testing.redis import command, port_of, until
+from fencepost.testing.redis import command, port_of
 from fencepost.testing.server import ServerProcess, listening
 
 from .conftest import StartNodes, url_of

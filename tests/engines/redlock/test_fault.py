@@ -9,8 +9,9 @@ import pytest
 
 import fencepost
 from fencepost import Unavailable, Uncertain
+from fencepost.testing.condition import until
 from fencepost.testing.proxy import Proxy
-from fencepost.testing.redis import command, port_of, until
+from fencepost.testing.redis import command, port_of
 from fencepost.testing.server import ServerProcess
 
 from .conftest import StartNodes, url_of

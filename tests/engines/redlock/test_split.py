@@ -12,8 +12,9 @@ from fencepost.core.claim import Ask, Claim, Mode, Request
 from fencepost.core.holder import Holder
 from fencepost.core.url import parse_url
 from fencepost.engines.redis.redlock._sync.engine import Engine
+from fencepost.testing.condition import until
 from fencepost.testing.proxy import Proxy
-from fencepost.testing.redis import command, port_of, until
+from fencepost.testing.redis import command, port_of
 from fencepost.testing.server import ServerProcess
 
 from .conftest import StartNodes, url_of

@@ -2,7 +2,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from fencepost.testing.zookeeper import Ensemble, ZookeeperServer, until
+from fencepost.testing.condition import until
+from fencepost.testing.zookeeper import Ensemble, ZookeeperServer
 
 
 @pytest.fixture

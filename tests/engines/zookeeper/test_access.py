@@ -10,8 +10,9 @@ import pytest
 
 import fencepost
 from fencepost import Refused
-from fencepost.testing.redis import make_certificate
-from fencepost.testing.zookeeper import ZookeeperServer, shared_server, until
+from fencepost.testing.certificate import make_certificate
+from fencepost.testing.condition import until
+from fencepost.testing.zookeeper import ZookeeperServer, shared_server
 
 from .observer import Observer
 

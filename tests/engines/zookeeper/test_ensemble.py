@@ -9,7 +9,7 @@ from fencepost.testing.contract.zookeeper import site as site_at
 from fencepost.testing.zookeeper import shared_ensemble
 
 
-@pytest.fixture
+@pytest.fixture(params=["zookeeper"])
 def site() -> Iterator[Site]:
     with site_at(hosts=shared_ensemble().hosts) as found:
         yield found

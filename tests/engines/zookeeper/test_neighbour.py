@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 import fencepost
-from fencepost.testing.zookeeper import shared_server, until
+from fencepost.testing.condition import until
+from fencepost.testing.zookeeper import shared_server
 
 from .observer import Observer
 

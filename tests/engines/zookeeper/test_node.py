@@ -16,7 +16,8 @@ from fencepost.engines.zookeeper._sync import sight
 from fencepost.engines.zookeeper.contender import Recipe
 from fencepost.engines.zookeeper.lease import Lease, longest_pause, session_timeout
 from fencepost.engines.zookeeper.path import Folder, encode
-from fencepost.testing.zookeeper import ZookeeperServer, shared_server, until
+from fencepost.testing.condition import until
+from fencepost.testing.zookeeper import ZookeeperServer, shared_server
 
 from .observer import Observer
 

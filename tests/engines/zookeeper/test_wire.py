@@ -14,7 +14,8 @@ from fencepost import Unavailable
 from fencepost.engines.zookeeper import jute
 from fencepost.engines.zookeeper.frame import Intake
 from fencepost.engines.zookeeper.jute import Reply
-from fencepost.testing.zookeeper import ZookeeperServer, shared_server, until
+from fencepost.testing.condition import until
+from fencepost.testing.zookeeper import ZookeeperServer, shared_server
 
 
 @pytest.fixture

@@ -15,8 +15,8 @@ from fencepost.errors import Stale
 from fencepost.fences.host import HostFence
 from fencepost.fences.http import Presented, raise_if_stale
 from fencepost.fences.http.header import Refusal, judge
+from fencepost.testing.condition import until
 from fencepost.testing.port import free_port
-from fencepost.testing.redis import until
 from fencepost.testing.server import ServerProcess, listening
 from tests.fences.process import resume, started, stop
 

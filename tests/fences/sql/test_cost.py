@@ -9,8 +9,8 @@ import pytest
 
 from fencepost.errors import Stale
 from fencepost.fences.sql import RowFence, SqlFence
+from fencepost.testing.condition import until
 from fencepost.testing.postgresql import PostgresqlServer, postgresql_server
-from fencepost.testing.redis import until
 
 STATEMENT = re.compile(r"LOG:  (?:statement|execute [^:]*): (.*)")
 

@@ -5,7 +5,8 @@ from collections.abc import Iterator, Mapping
 
 from fencepost._runtime import aio as runtime
 from fencepost.errors import FencepostError
-from fencepost.session._async.grant import AsyncGrant, of_one_request, release_together
+from fencepost.session._async.grant import AsyncGrant
+from fencepost.session._async.surrender import of_one_request, release_together
 
 
 class AsyncGrants(Mapping[str, AsyncGrant]):

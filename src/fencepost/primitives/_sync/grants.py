@@ -5,7 +5,8 @@ from collections.abc import Iterator, Mapping
 
 from fencepost._runtime import threads as runtime
 from fencepost.errors import FencepostError
-from fencepost.session._sync.grant import Grant, of_one_request, release_together
+from fencepost.session._sync.grant import Grant
+from fencepost.session._sync.surrender import of_one_request, release_together
 
 
 class Grants(Mapping[str, Grant]):

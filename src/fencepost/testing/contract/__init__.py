@@ -4,12 +4,14 @@ Engine authors run it on their own engine:
 
     from fencepost.testing import contract
 
-    @pytest.fixture
+    @pytest.fixture(params=["mine"])
     def site():
         yield contract.Site("mine://127.0.0.1:1234", ttl=1.0)
 
     for chapter in contract.CHAPTERS:
         globals()[chapter.test_name] = chapter.tests
+
+The parameter is the scheme: tests that need a trait which that engine does not declare are deselected.
 """
 
 from importlib import import_module

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 
 import fencepost.testing.etcd as etcd
 from fencepost.drivers.etcd import request
+from fencepost.testing.condition import until
 from fencepost.testing.contract.site import Site
 
 TTL = 2.0
@@ -29,7 +30,7 @@ class EtcdctlLock:
     def try_acquire(self) -> bool:
         before = self._keys()
         self._process = etcd.etcdctl(*self._options, "lock", self._name, "--ttl", "20")
-        etcd.until(lambda: len(self._keys()) == len(before) + 1)
+        until(lambda: len(self._keys()) == len(before) + 1)
         (own,) = set(self._keys()) - set(before)
         if not before:
             assert self._process.stdout is not None

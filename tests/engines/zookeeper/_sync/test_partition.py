@@ -7,9 +7,10 @@ from contextlib import ExitStack
 import pytest
 
 from fencepost.primitives._sync.connect import connect
+from fencepost.testing.condition import until
 from fencepost.testing.port import free_port
 from fencepost.testing.proxy import Proxy
-from fencepost.testing.zookeeper import ZookeeperServer, until
+from fencepost.testing.zookeeper import ZookeeperServer
 from tests.engines.zookeeper._sync.patience import so
 
 # A follower that hears nothing from its leader goes on serving for that many ticks: for longer than any session here.

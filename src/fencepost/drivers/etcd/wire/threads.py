@@ -1,20 +1,16 @@
 """Blocking connections: a caller takes a free one, or makes one."""
 
-import os
-import select
-import socket
 import ssl
-import struct
 import threading
 from collections import deque
 from collections.abc import Callable, Sequence
 from time import monotonic
-from weakref import WeakSet
 
 from fencepost._runtime import fork
 from fencepost._runtime import threads as runtime
 from fencepost._runtime.clock import LONGEST_NAP, boottime
 from fencepost._runtime.state import StateLock
+from fencepost._runtime.wire import Wire, dial
 from fencepost.drivers.etcd import answer, request
 from fencepost.drivers.etcd.endpoint import Address, Endpoints
 from fencepost.drivers.etcd.http2 import PREFACE, Conversation, Method, Stream
@@ -28,44 +24,24 @@ CHUNK = 65_536
 Call = tuple[str, bytes]
 
 
-class Connection:
-    """One socket, for one caller at a time. Time-outs are the kernel's: Python's own would poll before every read."""
+class Connection(Wire):
+    """For one caller at a time."""
 
-    __slots__ = ("__weakref__", "_endpoints", "_methods", "_patience", "_talk", "address", "socket", "used_at")
+    __slots__ = ("_endpoints", "_methods", "_talk", "address")
 
     def __init__(self, endpoints: Endpoints, address: Address, patience: float) -> None:
         self.address = address
         self._endpoints = endpoints
         self._methods: dict[str, Method] = {}
         self._talk = Conversation()
-        self._patience = -1.0
+        super().__init__(dial(address.host, address.port, patience, endpoints.tls), patience)
         try:
-            self.socket = socket.create_connection((address.host, address.port), patience)
-            self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            if endpoints.tls is not None:
-                self.socket = endpoints.tls.wrap_socket(self.socket, server_hostname=address.host)
-            self.patience(patience)
-            _open.add(self)
             self.socket.sendall(PREFACE)
             while not self._talk.greeted:
                 self.read()
         except BaseException:
             self.close()
             raise
-        self.used_at = monotonic()
-
-    def patience(self, seconds: float) -> None:
-        """How long one read or write may take from now on."""
-        if seconds == self._patience:
-            return
-        self._patience = seconds
-        if self._endpoints.tls is not None:
-            self.socket.settimeout(seconds)
-        else:
-            self.socket.settimeout(None)
-            allowed = struct.pack("ll", int(seconds), int(seconds % 1 * 1_000_000) or 1)
-            self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, allowed)
-            self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, allowed)
 
     @property
     def is_usable(self) -> bool:
@@ -117,41 +93,10 @@ class Connection:
 
     def look(self) -> None:
         """Take in what the server has said meanwhile; raises if it has closed the connection."""
-        poll = select.poll()
-        poll.register(self.socket, select.POLLIN)
-        while poll.poll(0):
+        while self.is_readable():
             self.read()
         if not self.is_usable:
             raise ConnectionError("the server takes no more calls on this connection")
-
-    def wake(self) -> None:
-        """End a read that another thread is in."""
-        try:
-            self.socket.shutdown(socket.SHUT_RDWR)
-        except OSError:
-            pass
-
-    def close(self) -> None:
-        # Nothing is said to the server: in a forked child the connection is the parent's.
-        _open.discard(self)
-        if hasattr(self, "socket"):
-            self.socket.close()
-
-    def __del__(self) -> None:
-        # Whoever was interrupted on the way to closing it is told nothing: the socket is closed all the same.
-        if hasattr(self, "socket"):
-            self.socket.close()
-
-
-_open: "WeakSet[Connection]" = WeakSet()
-
-
-def _forked() -> None:
-    for connection in list(_open):
-        connection.close()
-
-
-os.register_at_fork(after_in_child=_forked)
 
 
 class Link:

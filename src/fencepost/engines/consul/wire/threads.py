@@ -1,14 +1,10 @@
 """Blocking connections: a caller takes a free one, or makes one."""
 
-import os
-import select
-import socket
-import struct
 import threading
 from time import monotonic
-from weakref import WeakSet
 
 from fencepost._runtime.clock import LONGEST_NAP, boottime
+from fencepost._runtime.wire import Wire, dial
 from fencepost.engines.consul.address import Host
 from fencepost.engines.consul.http import Parser, Response
 from fencepost.engines.consul.trouble import unreachable
@@ -20,39 +16,15 @@ TRUSTED = 1.0
 CHUNK = 65536
 
 
-class Connection:
-    """One socket. Time-outs are the kernel's: Python's own would poll before every read."""
+class Connection(Wire):
+    """To one agent."""
 
-    __slots__ = ("__weakref__", "_parser", "_patience", "host", "socket", "used_at")
+    __slots__ = ("_parser", "host")
 
     def __init__(self, host: Host, patience: float) -> None:
         self.host = host
-        self.socket = socket.create_connection((host.host, host.port), patience)
-        try:
-            self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            if host.tls is not None:
-                self.socket = host.tls.wrap_socket(self.socket, server_hostname=host.host)
-        except BaseException:
-            self.socket.close()
-            raise
         self._parser = Parser()
-        self._patience = -1.0
-        self.used_at = monotonic()
-        self.patience(patience)
-        _open.add(self)
-
-    def patience(self, seconds: float) -> None:
-        """How long one read or write may take from now on."""
-        if seconds == self._patience:
-            return
-        self._patience = seconds
-        if self.host.tls is not None:
-            self.socket.settimeout(seconds)
-        else:
-            self.socket.settimeout(None)
-            allowed = struct.pack("ll", int(seconds), int(seconds % 1 * 1_000_000) or 1)
-            self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, allowed)
-            self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, allowed)
+        super().__init__(dial(host.host, host.port, patience, host.tls), patience)
 
     def read(self) -> Response:
         while True:
@@ -62,40 +34,6 @@ class Connection:
             response = self._parser.feed(data)
             if response is not None:
                 return response
-
-    def is_over(self) -> bool:
-        """Whether the agent has closed it, or said something nobody asked for."""
-        poll = select.poll()
-        poll.register(self.socket, select.POLLIN)
-        return bool(poll.poll(0))
-
-    def wake(self) -> None:
-        """End a read that another thread is in."""
-        try:
-            self.socket.shutdown(socket.SHUT_RDWR)
-        except OSError:
-            pass
-
-    def close(self) -> None:
-        # Nothing is said to the agent: in a forked child the connection is the parent's.
-        _open.discard(self)
-        self.socket.close()
-
-    def __del__(self) -> None:
-        # Whoever was interrupted on the way to closing it is told nothing: the socket is closed all the same.
-        if hasattr(self, "socket"):
-            self.socket.close()
-
-
-_open: "WeakSet[Connection]" = WeakSet()
-
-
-def _forked() -> None:
-    for connection in list(_open):
-        connection.close()
-
-
-os.register_at_fork(after_in_child=_forked)
 
 
 class Watch:
@@ -184,7 +122,7 @@ class Link:
         except IndexError:
             return self._connect()
         # One that was idle for long may have been closed meanwhile. To look each time would cost a system call.
-        if monotonic() - connection.used_at > TRUSTED and connection.is_over():
+        if monotonic() - connection.used_at > TRUSTED and connection.is_readable():
             connection.close()
             return self._take()
         return connection

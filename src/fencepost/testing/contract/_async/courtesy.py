@@ -11,20 +11,19 @@ from fencepost.errors import Unsupported
 from fencepost.primitives._async.session import AsyncSession
 from fencepost.testing.contract._async.attempt import AsyncAttempt, until
 from fencepost.testing.contract._async.place import connect_to, until_waiting
+from fencepost.testing.contract.need import lacks, needs
 from fencepost.testing.contract.site import Site
 
 
 class AsyncCourtesyChapter:
+    @lacks("cells")
     async def test_an_engine_without_cells_says_so(self, site: Site) -> None:
-        if site.traits.cells:
-            return
         async with connect_to(site) as session, session.lock("a") as grant:
             with pytest.raises(Unsupported, match="keeps no shared values"):
                 _ = grant.asked_to_yield
 
+    @needs("cells")
     async def test_the_holder_is_told_and_the_next_one_is_not_meant(self, site: Site) -> None:
-        if not site.traits.cells:
-            return
         happened: list[Event] = []
         async with connect_to(site) as first, connect_to(site, label="second") as second:
             first.subscribe(happened.append, AskedToYield)
@@ -40,18 +39,16 @@ class AsyncCourtesyChapter:
         assert isinstance(told, AskedToYield)
         assert (told.name, told.token, told.by, told.reason) == ("a", grant.token, "second", "a deployment")
 
+    @needs("cells")
     async def test_a_holder_that_looks_later_still_finds_the_request(self, site: Site) -> None:
-        if not site.traits.cells:
-            return
         async with connect_to(site) as first, connect_to(site, label="second") as second:
             async with first.lock("a") as grant:
                 await second.ask_to_yield("a")
                 assert await grant.asked_to_yield.wait(20)
             assert await second.ask_to_yield("a") is False
 
+    @needs("cells")
     async def test_a_request_leaves_nothing_once_a_holder_that_was_told_lets_go(self, site: Site) -> None:
-        if not site.traits.cells:
-            return
         async with connect_to(site) as first, connect_to(site, label="second") as second:
             for name in ("a", "b", "c"):
                 async with first.lock(name) as grant:
@@ -60,9 +57,8 @@ class AsyncCourtesyChapter:
                     assert await _wish(second, name) is not None
                 assert await _wish(second, name) is None
 
+    @needs("cells")
     async def test_a_request_leaves_nothing_once_whoever_asked_has_the_name(self, site: Site) -> None:
-        if not site.traits.cells:
-            return
         async with connect_to(site) as first, connect_to(site, label="second") as second:
             held = await first.lock("a").acquire()
             await second.ask_to_yield("a")
@@ -82,9 +78,8 @@ class AsyncCourtesyChapter:
             assert await grant.asked_to_yield.wait(20)
             await grant.release()
 
+    @needs("cells")
     async def test_a_request_that_nobody_heard_is_cleared_by_the_next_who_listens(self, site: Site) -> None:
-        if not site.traits.cells:
-            return
         async with connect_to(site) as first, connect_to(site, label="second") as second:
             async with first.lock("a"):
                 await second.ask_to_yield("a")
@@ -99,9 +94,8 @@ class AsyncCourtesyChapter:
                 await second.ask_to_yield("a")
                 assert await grant.asked_to_yield.wait(20)
 
+    @needs("counted", "cells")
     async def test_a_request_to_several_holders_stays_until_the_last_of_them_has_left(self, site: Site) -> None:
-        if not (site.traits.cells and site.traits.counted):
-            return
         async with connect_to(site) as first, connect_to(site, label="second") as second:
             one = await first.semaphore("a", limit=2).acquire()
             other = await first.semaphore("a", limit=2).acquire()

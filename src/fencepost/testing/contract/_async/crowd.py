@@ -11,6 +11,7 @@ from fencepost.primitives._async.session import AsyncSession
 from fencepost.session._async.grant import AsyncGrant
 from fencepost.testing.contract._async.attempt import AsyncAttempt, until
 from fencepost.testing.contract._async.place import connect_faulty, connect_to, until_waiting
+from fencepost.testing.contract.need import needs
 from fencepost.testing.contract.site import Site
 
 SESSIONS = 4
@@ -36,9 +37,8 @@ class AsyncCrowdChapter:
                 attempts.remove(woken)
                 held = await woken.outcome()
 
+    @needs("shared")
     async def test_all_readers_up_to_the_next_writer_are_woken(self, site: Site) -> None:
-        if not site.traits.shared:
-            return
         async with connect_to(site, ttl=TTL) as first, AsyncCrowd(site, first) as crowd:
             held = await first.rwlock("a").write().acquire()
             readers = await crowd.join(SOME, lambda session: session.rwlock("a").read().acquire)
@@ -52,25 +52,8 @@ class AsyncCrowdChapter:
             await (await writer.outcome()).release()
             assert len(await _woken(late, SOME)) == SOME
 
-    async def test_a_writer_that_goes_on_as_a_reader_wakes_all_readers_up_to_the_next_writer(self, site: Site) -> None:
-        if not (site.traits.shared and site.traits.downgrade):
-            return
-        async with connect_to(site, ttl=TTL) as first, AsyncCrowd(site, first) as crowd:
-            rwlock = first.rwlock("a")
-            held = await rwlock.write().acquire()
-            readers = await crowd.join(SOME, lambda session: session.rwlock("a").read().acquire)
-            (writer,) = await crowd.join(1, lambda session: session.rwlock("a").write().acquire)
-            late = await crowd.join(SOME, lambda session: session.rwlock("a").read().acquire)
-            await rwlock.downgrade(held)
-            assert set(await _woken([*readers, writer, *late], SOME)) == set(readers)
-            for reader in readers:
-                await (await reader.outcome()).release()
-            await held.release()
-            assert await _woken([writer, *late], 1) == [writer]
-
+    @needs("counted")
     async def test_as_many_are_woken_as_there_are_permits(self, site: Site) -> None:
-        if not site.traits.counted:
-            return
         async with connect_to(site, ttl=TTL) as first, AsyncCrowd(site, first) as crowd:
             three, two = [await first.semaphore("a", limit=5, weight=weight).acquire() for weight in (3, 2)]
             attempts = await crowd.join(SOME, lambda session: session.semaphore("a", limit=5).acquire)

@@ -5,6 +5,7 @@ from fencepost.core.roster import Member
 from fencepost.testing.contract._async.attempt import AsyncAttempt, until
 from fencepost.testing.contract._async.place import connect_faulty, connect_to
 from fencepost.testing.contract._async.puppet import AsyncPuppet
+from fencepost.testing.contract.need import needs
 from fencepost.testing.contract.site import Site
 
 
@@ -13,9 +14,8 @@ def said(members: tuple[Member, ...]) -> list[tuple[str, str]]:
 
 
 class AsyncGroupChapter:
+    @needs("cells")
     async def test_members_are_seen_in_order_of_arrival_until_they_leave(self, site: Site) -> None:
-        if not site.traits.cells:
-            return
         async with connect_to(site) as first, connect_to(site, label="second") as second:
             group = second.group("g")
             assert await group.members() == ()
@@ -30,19 +30,17 @@ class AsyncGroupChapter:
             assert not one.held
             await two.leave()
 
+    @needs("cells")
     async def test_a_block_is_a_member_inside(self, site: Site) -> None:
-        if not site.traits.cells:
-            return
         async with connect_to(site) as session:
             async with session.group("g", data="here") as membership:
                 (member,) = await session.group("g").members()
                 assert member == Member(membership.id, "first", "here")
             assert await session.group("g").members() == ()
 
+    @needs("cells")
     async def test_a_watcher_is_told_who_comes_and_goes(self, site: Site) -> None:
-        if not site.traits.cells:
-            return
-        async with connect_to(site) as first, connect_to(site, label="watcher") as watcher:
+        async with connect_to(site, ttl=10) as first, connect_to(site, label="watcher", ttl=10) as watcher:
             seen: list[list[str]] = []
 
             async def watch() -> None:
@@ -68,9 +66,8 @@ class AsyncGroupChapter:
             await attempt.outcome()
             assert seen[0] == []
 
+    @needs("cells")
     async def test_one_that_is_cut_off_is_struck_off_by_those_who_remain(self, site: Site) -> None:
-        if not site.traits.cells:
-            return
         session, engine = connect_faulty(site)
         async with session, connect_to(site, label="second") as second, connect_to(site, label="watcher") as watcher:
             lost = await session.group("g").join("lost")
@@ -86,9 +83,8 @@ class AsyncGroupChapter:
             assert not lost.held
             engine.heal()
 
+    @needs("cells", scope="host")
     async def test_whoever_asks_sees_no_member_of_a_killed_process(self, site: Site) -> None:
-        if not site.traits.cells or site.traits.scope == "process":
-            return
         async with AsyncPuppet(site, "victim") as victim, connect_to(site) as session:
             await victim.ask("join", name="g", data="victim")
             group = session.group("g")

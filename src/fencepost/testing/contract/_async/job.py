@@ -7,13 +7,13 @@ from fencepost.core.job import Outcome
 from fencepost.errors import Lost
 from fencepost.testing.contract._async.attempt import AsyncAttempt
 from fencepost.testing.contract._async.place import connect_faulty, connect_to, holders, until_waiting
+from fencepost.testing.contract.need import needs
 from fencepost.testing.contract.site import Site
 
 
 class AsyncJobChapter:
+    @needs("cells")
     async def test_a_tick_is_run_once_however_fast_it_is_over(self, site: Site) -> None:
-        if not site.traits.cells:
-            return
         async with connect_to(site) as first, connect_to(site, label="second") as second:
             run = await first.job("j").begin(60)
             assert run is not None
@@ -31,9 +31,8 @@ class AsyncJobChapter:
             async with following:
                 assert following.grant.token > run.grant.token
 
+    @needs("cells")
     async def test_what_failed_is_kept_and_begun_again_only_on_request(self, site: Site) -> None:
-        if not site.traits.cells:
-            return
         async with connect_to(site) as session:
             job = session.job("j")
             run = await job.begin("v2")
@@ -51,9 +50,8 @@ class AsyncJobChapter:
                 pass
             assert await job.begin("v2", again=True) is None
 
+    @needs("cells")
     async def test_whoever_waits_for_a_migration_finds_it_done(self, site: Site) -> None:
-        if not site.traits.cells:
-            return
         async with connect_to(site) as first, connect_to(site, label="second") as second:
             run = await first.job("j").begin("v2", timeout=None, again=True)
             assert run is not None
@@ -64,9 +62,8 @@ class AsyncJobChapter:
             assert await waiting.outcome() is None
             assert await holders(first, "j") == []
 
+    @needs("cells")
     async def test_a_run_that_takes_too_long_is_lost(self, site: Site) -> None:
-        if not site.traits.cells:
-            return
         async with connect_to(site) as session:
             run = await session.job("j", at_most=0.05).begin(60)
             assert run is not None
@@ -75,9 +72,8 @@ class AsyncJobChapter:
                     assert await run.grant.lost.wait(20)
             assert await holders(session, "j") == []
 
+    @needs("cells")
     async def test_a_short_run_keeps_the_name_for_at_least_so_long(self, site: Site) -> None:
-        if not site.traits.cells:
-            return
         async with connect_to(site) as session:
             run = await session.job("j", at_least=0.2).begin(60)
             assert run is not None
@@ -86,9 +82,8 @@ class AsyncJobChapter:
                 pass
             assert session.clock.now() - began_at >= 0.2
 
+    @needs("cells")
     async def test_a_runner_that_was_cut_off_can_not_say_how_it_ended(self, site: Site) -> None:
-        if not site.traits.cells:
-            return
         session, engine = connect_faulty(site)
         async with session, connect_to(site, label="second") as second:
             run = await session.job("j").begin(60)
@@ -106,10 +101,9 @@ class AsyncJobChapter:
                 assert outcome is not None
                 assert (outcome.tick, outcome.state) == (120, "running")
 
+    @needs("cells")
     async def test_ticks_come_when_they_are_due(self, site: Site) -> None:
-        if not site.traits.cells:
-            return
-        async with connect_to(site) as session:
+        async with connect_to(site, ttl=10) as session:
             ticks: list[object] = []
             async for run in session.job("j", every=1):
                 async with run:

@@ -19,6 +19,7 @@ from fencepost.testing.contract._async.place import (
     until_waiting,
 )
 from fencepost.testing.contract._async.puppet import AsyncPuppet
+from fencepost.testing.contract.need import needs
 from fencepost.testing.contract.site import Site
 from fencepost.testing.stall import StallMeter
 
@@ -36,9 +37,8 @@ class AsyncLivenessChapter:
             ours = await session.lock("a").try_acquire()
             assert (ours is not None) is (site.traits.scope == "process")
 
+    @needs(scope="host")
     async def test_a_killed_holder_is_noticed_by_whoever_waits(self, site: Site) -> None:
-        if site.traits.scope == "process":
-            return
         at_once = site.traits.death == "at once"
         async with AsyncPuppet(site, "victim", ttl=10 if at_once else site.ttl) as victim, connect_to(site) as session:
             await victim.ask("acquire", name="a", timeout=0)
@@ -51,9 +51,8 @@ class AsyncLivenessChapter:
             soon = SOON if at_once else site.ttl * site.traits.overrun + LATE
             assert grant.granted_at - killed_at < soon + stalls.between(killed_at, grant.granted_at)
 
+    @needs(scope="host")
     async def test_a_killed_holder_is_noticed_by_whoever_comes_later(self, site: Site) -> None:
-        if site.traits.scope == "process":
-            return
         at_once = site.traits.death == "at once"
         async with AsyncPuppet(site, "victim", ttl=10 if at_once else site.ttl) as victim, connect_to(site) as session:
             await victim.ask("acquire", name="a", timeout=0)
@@ -64,9 +63,8 @@ class AsyncLivenessChapter:
             soon = SOON if at_once else site.ttl * site.traits.overrun + LATE
             assert grant.granted_at - killed_at < soon + stalls.between(killed_at, grant.granted_at)
 
+    @needs(scope="host")
     async def test_a_stopped_holder_loses_the_lock_after_its_ttl_and_not_before(self, site: Site) -> None:
-        if site.traits.scope == "process":
-            return
         async with AsyncPuppet(site, "stopped") as stopped, connect_to(site) as session:
             await stopped.ask("acquire", name="a", timeout=0)
             attempt = AsyncAttempt(session.lock("a").acquire)

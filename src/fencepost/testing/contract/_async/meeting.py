@@ -7,14 +7,14 @@ from fencepost.errors import AcquireTimeout, Conflict, FencepostError
 from fencepost.primitives._async.session import AsyncSession
 from fencepost.testing.contract._async.attempt import AsyncAttempt, until
 from fencepost.testing.contract._async.place import connect_faulty, connect_to
+from fencepost.testing.contract.need import needs
 from fencepost.testing.contract.site import Site
 
 
 class AsyncMeetingChapter:
+    @needs("cells")
     async def test_a_barrier_opens_when_all_are_there_again_and_again(self, site: Site) -> None:
-        if not site.traits.cells:
-            return
-        async with connect_to(site) as first, connect_to(site, label="second") as second:
+        async with connect_to(site, ttl=10) as first, connect_to(site, label="second", ttl=10) as second:
             for round in (1, 2):
                 waiting = AsyncAttempt(first.barrier("b", 2).wait)
                 await _until_there(second, 1)
@@ -22,9 +22,8 @@ class AsyncMeetingChapter:
                 assert await second.barrier("b", 2).wait(timeout=20) == round
                 assert await waiting.outcome() == round
 
+    @needs("cells")
     async def test_one_that_gives_up_at_a_barrier_does_not_count(self, site: Site) -> None:
-        if not site.traits.cells:
-            return
         async with connect_to(site) as first, connect_to(site, label="second") as second:
             with pytest.raises(AcquireTimeout, match="1 of 2 are there"):
                 await first.barrier("b", 2).wait(timeout=0.1)
@@ -32,9 +31,8 @@ class AsyncMeetingChapter:
                 await second.barrier("b", 2).wait(timeout=0.1)
             assert await second.names() == []
 
+    @needs("cells")
     async def test_one_that_is_cut_off_at_a_barrier_does_not_count(self, site: Site) -> None:
-        if not site.traits.cells:
-            return
         session, engine = connect_faulty(site)
         async with session, connect_to(site, label="second") as second:
             gone = AsyncAttempt(session.barrier("b", 2).wait)
@@ -51,9 +49,8 @@ class AsyncMeetingChapter:
             with pytest.raises(FencepostError):
                 await gone.outcome()
 
+    @needs("cells")
     async def test_a_barrier_for_another_number_is_a_conflict(self, site: Site) -> None:
-        if not site.traits.cells:
-            return
         async with connect_to(site) as first, connect_to(site, label="second") as second:
             waiting = AsyncAttempt(lambda: first.barrier("b", 2).wait(timeout=20))
             await _until_there(second, 1)
@@ -62,10 +59,9 @@ class AsyncMeetingChapter:
             await second.barrier("b", 2).wait(timeout=20)
             await waiting.outcome()
 
+    @needs("cells")
     async def test_a_latch_opens_when_it_has_counted_down_and_stays_open(self, site: Site) -> None:
-        if not site.traits.cells:
-            return
-        async with connect_to(site) as first, connect_to(site, label="second") as second:
+        async with connect_to(site, ttl=10) as first, connect_to(site, label="second", ttl=10) as second:
             latch = first.latch("l", 3)
             waiting = AsyncAttempt(second.latch("l", 3).wait)
             assert await latch.count_down() == 2
@@ -78,9 +74,8 @@ class AsyncMeetingChapter:
             await latch.wait(timeout=0)
             assert await latch.remaining() == 0
 
+    @needs("cells")
     async def test_a_latch_that_counts_from_another_number_is_a_conflict(self, site: Site) -> None:
-        if not site.traits.cells:
-            return
         async with connect_to(site) as session:
             await session.latch("l", 3).count_down()
             with pytest.raises(Conflict, match="counts from 3, not from 4"):

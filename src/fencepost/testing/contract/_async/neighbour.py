@@ -2,6 +2,7 @@
 """The law of neighbours: fencepost and its engine's other clients exclude each other on the same key."""
 
 from fencepost.testing.contract._async.place import connect_to
+from fencepost.testing.contract.need import needs
 from fencepost.testing.contract.site import Site
 
 
@@ -9,6 +10,7 @@ class AsyncNeighbourChapter:
     async def test_every_declared_neighbour_can_be_met_at_the_site(self, site: Site) -> None:
         assert sorted(site.neighbours) == sorted(site.traits.neighbours)
 
+    @needs("neighbours")
     async def test_a_neighbour_excludes_us_and_we_it(self, site: Site) -> None:
         for make in site.neighbours.values():
             async with connect_to(site) as session:

@@ -8,6 +8,7 @@ from fencepost.errors import Conflict, NotHeld
 from fencepost.primitives._async.ownership import AsyncOwnership
 from fencepost.testing.contract._async.attempt import until
 from fencepost.testing.contract._async.place import connect_faulty, connect_to
+from fencepost.testing.contract.need import needs
 from fencepost.testing.contract.site import Site
 from fencepost.testing.stall import StallMeter
 
@@ -18,9 +19,8 @@ SOON = 2.0
 
 
 class AsyncPartitionChapter:
+    @needs("cells")
     async def test_one_worker_owns_everything_and_shares_it_with_the_next(self, site: Site) -> None:
-        if not site.traits.cells:
-            return
         async with (
             connect_to(site) as first,
             connect_to(site, label="second") as second,
@@ -38,9 +38,8 @@ class AsyncPartitionChapter:
                 assert all(grant.token == before[number] for number, grant in ours.grants().items())
             await _until_owned(ours, 5)
 
+    @needs("cells")
     async def test_leaving_does_not_wait_for_news_of_the_others(self, site: Site) -> None:
-        if not site.traits.cells:
-            return
         async with connect_to(site, ttl=30) as session:
             async with session.partitions("p", 1) as owned:
                 await _until_owned(owned, 1)
@@ -50,9 +49,8 @@ class AsyncPartitionChapter:
                     left_at = now()
             assert left_at - leaving_at < SOON + stalls.between(leaving_at, left_at)
 
+    @needs("cells")
     async def test_what_is_not_ours_can_not_be_worked_on(self, site: Site) -> None:
-        if not site.traits.cells:
-            return
         async with connect_to(site) as session:
             async with session.partitions("p", 1) as owned:
                 await _until_owned(owned, 1)
@@ -65,9 +63,8 @@ class AsyncPartitionChapter:
                 async with owned.using(0):
                     pass
 
+    @needs("cells")
     async def test_what_is_being_worked_on_waits_for_the_end_of_the_work(self, site: Site) -> None:
-        if not site.traits.cells:
-            return
         async with (
             connect_to(site) as first,
             connect_to(site, label="second") as second,
@@ -87,9 +84,8 @@ class AsyncPartitionChapter:
             await _until_owned(ours, 1)
             await theirs.release()
 
+    @needs("cells")
     async def test_the_partitions_of_one_that_is_cut_off_go_to_those_who_remain(self, site: Site) -> None:
-        if not site.traits.cells:
-            return
         session, engine = connect_faulty(site)
         async with session, connect_to(site, label="second") as second:
             lost = await session.partitions("p", 2).acquire()
@@ -103,9 +99,8 @@ class AsyncPartitionChapter:
                 assert all(stays.grants()[number].token > token for number, token in tokens.items())
                 engine.heal()
 
+    @needs("cells")
     async def test_another_number_of_partitions_is_a_conflict_while_anybody_works(self, site: Site) -> None:
-        if not site.traits.cells:
-            return
         async with connect_to(site) as session:
             async with session.partitions("p", 2):
                 with pytest.raises(Conflict, match="has 2 partitions, not 3"):
@@ -113,10 +108,9 @@ class AsyncPartitionChapter:
             async with session.partitions("p", 3) as owned:
                 await _until_owned(owned, 3)
 
+    @needs("cells")
     async def test_changes_of_what_is_ours_are_told(self, site: Site) -> None:
-        if not site.traits.cells:
-            return
-        async with connect_to(site) as session, session.partitions("p", 2) as owned:
+        async with connect_to(site, ttl=10) as session, session.partitions("p", 2) as owned:
             async for grants in owned.watch():
                 if len(grants) == 2:
                     break

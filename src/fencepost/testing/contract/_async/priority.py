@@ -10,6 +10,7 @@ from fencepost.session._async.grant import AsyncGrant
 from fencepost.testing.contract._async.attempt import AsyncAttempt
 from fencepost.testing.contract._async.place import connect_faulty, connect_to, holders, until_waiting, waiters
 from fencepost.testing.contract._async.puppet import AsyncPuppet
+from fencepost.testing.contract.need import needs
 from fencepost.testing.contract.site import Site
 
 ROUNDS = 8
@@ -41,9 +42,8 @@ class AsyncPriorityChapter:
             with pytest.raises(TypeError, match="a whole number"):
                 session.lock_all(["a"], priority=True)
 
+    @needs("priority")
     async def test_a_higher_one_overtakes_those_who_wait_but_not_the_holder(self, site: Site) -> None:
-        if not site.traits.priority:
-            return
         async with (
             connect_to(site) as first,
             connect_to(site, label="low") as low,
@@ -72,9 +72,8 @@ class AsyncPriorityChapter:
                 token = grant.token
                 await grant.release()
 
+    @needs("priority")
     async def test_equal_ones_are_served_in_order_of_arrival(self, site: Site) -> None:
-        if not site.traits.priority:
-            return
         async with connect_to(site) as session:
             held = await session.lock("a").acquire()
             priorities = [0, 3, -3, 0, 3, -3, 3, 0]
@@ -88,9 +87,8 @@ class AsyncPriorityChapter:
                 assert not any(other.ended.is_set() for other, _ in line[number + 1 :])
                 await grant.release()
 
+    @needs("priority")
     async def test_whoever_comes_later_goes_before_a_lower_one(self, site: Site) -> None:
-        if not site.traits.priority:
-            return
         async with connect_to(site) as first, connect_to(site, label="second") as second:
             held = await first.lock("a").acquire()
             low = await _queued(second, 1, -1)
@@ -101,11 +99,10 @@ class AsyncPriorityChapter:
             await grant.release()
             await (await low.outcome()).release()
 
+    @needs("priority")
     async def test_a_higher_one_is_told_also_where_another_of_its_session_waits_behind_somebody_else(
         self, site: Site
     ) -> None:
-        if not site.traits.priority:
-            return
         async with (
             connect_to(site, ttl=30) as first,
             connect_to(site, label="second", ttl=30) as second,
@@ -122,9 +119,8 @@ class AsyncPriorityChapter:
             for attempt in (attempts[2], attempts[0], attempts[1]):
                 await (await attempt.outcome(10)).release()
 
+    @needs("priority")
     async def test_a_higher_one_that_gives_up_leaves_nobody_queued(self, site: Site) -> None:
-        if not site.traits.priority:
-            return
         async with connect_to(site) as first, connect_to(site, label="second") as second:
             held = await first.lock("a").acquire()
             plain = await _queued(first, 1, 0)
@@ -136,9 +132,8 @@ class AsyncPriorityChapter:
             await (await plain.outcome()).release()
             assert await holders(first, "a") == await waiters(first, "a") == []
 
+    @needs("priority")
     async def test_a_place_whose_answer_is_lost_is_asked_for_again_and_is_the_same(self, site: Site) -> None:
-        if not site.traits.priority:
-            return
         session, engine = connect_faulty(site)
         async with session, connect_to(site) as first:
             held = await first.lock("a").acquire()
@@ -151,9 +146,8 @@ class AsyncPriorityChapter:
             await (await high.outcome()).release()
             await (await plain.outcome()).release()
 
+    @needs("priority")
     async def test_a_higher_one_that_is_cut_off_is_skipped_within_its_own_lease(self, site: Site) -> None:
-        if not site.traits.priority:
-            return
         session, engine = connect_faulty(site)
         async with session, connect_to(site, ttl=30) as first:
             held = await first.lock("a").acquire()
@@ -167,9 +161,8 @@ class AsyncPriorityChapter:
             # It was told that nobody answers, or asked again later.
             assert await higher.ended.wait(20)
 
+    @needs("priority", scope="host")
     async def test_a_killed_higher_one_is_skipped_within_its_own_lease(self, site: Site) -> None:
-        if not site.traits.priority or site.traits.scope == "process":
-            return
         async with connect_to(site, ttl=30) as session, AsyncPuppet(site, "victim") as victim:
             held = await session.lock("a").acquire()
             behind = await _queued(session, 1, 0)
@@ -180,9 +173,8 @@ class AsyncPriorityChapter:
             await held.release()
             await (await behind.outcome(site.ttl * 2 * site.traits.overrun + 1)).release()
 
+    @needs("priority", scope="host")
     async def test_a_higher_one_that_overtook_and_is_killed_as_a_holder_makes_way(self, site: Site) -> None:
-        if not site.traits.priority or site.traits.scope == "process":
-            return
         at_once = site.traits.death == "at once"
         ttl = 30 if at_once else site.ttl
         async with connect_to(site, ttl=30) as session, AsyncPuppet(site, "victim", ttl=ttl) as victim:
@@ -195,9 +187,8 @@ class AsyncPriorityChapter:
             await victim.kill()
             await (await behind.outcome(5 if at_once else ttl * 2 * site.traits.overrun + 1)).release()
 
+    @needs("shared", "priority")
     async def test_a_writer_goes_before_readers_that_wait(self, site: Site) -> None:
-        if not (site.traits.priority and site.traits.shared):
-            return
         async with connect_to(site) as first, connect_to(site, label="second") as second:
             held = await first.rwlock("a").write().acquire()
             readers = []
@@ -213,9 +204,8 @@ class AsyncPriorityChapter:
             for reader in readers:
                 await (await reader.outcome()).release()
 
+    @needs("shared", "priority")
     async def test_a_higher_reader_joins_readers_before_a_writer_that_waits(self, site: Site) -> None:
-        if not (site.traits.priority and site.traits.shared):
-            return
         async with connect_to(site) as first, connect_to(site, label="second") as second:
             reader = await first.rwlock("a").read().acquire()
             writer = AsyncAttempt(second.rwlock("a").write().acquire)
@@ -227,11 +217,10 @@ class AsyncPriorityChapter:
             await higher.release()
             await (await writer.outcome()).release()
 
+    @needs("shared", "priority", scope="host")
     async def test_a_higher_reader_that_joined_and_is_killed_does_not_keep_the_writer_for_longer_than_its_own_lease(
         self, site: Site
     ) -> None:
-        if not (site.traits.priority and site.traits.shared) or site.traits.scope == "process":
-            return
         async with connect_to(site, ttl=30) as session, AsyncPuppet(site, "victim") as victim:
             reader = await session.rwlock("a").read().acquire()
             writer = AsyncAttempt(session.rwlock("a").write().acquire)
@@ -241,9 +230,8 @@ class AsyncPriorityChapter:
             await reader.release()
             await (await writer.outcome(site.ttl * 2 * site.traits.overrun + 1)).release()
 
+    @needs("counted", "priority")
     async def test_permits_of_a_semaphore_go_to_the_higher_first(self, site: Site) -> None:
-        if not (site.traits.priority and site.traits.counted):
-            return
         async with connect_to(site) as first, connect_to(site, label="second") as second:
             held = await first.semaphore("a", limit=3, weight=3).acquire()
             heavy = AsyncAttempt(second.semaphore("a", limit=3, weight=2).acquire)
@@ -256,9 +244,8 @@ class AsyncPriorityChapter:
             await grant.release()
             await (await heavy.outcome()).release()
 
+    @needs("priority")
     async def test_several_names_for_a_higher_one_go_before_one_of_them_for_a_lower(self, site: Site) -> None:
-        if not site.traits.priority:
-            return
         async with connect_to(site) as first, connect_to(site, label="second") as second:
             held = await first.lock_all(["a", "b"]).acquire()
             plain = await _queued(first, 1, 0)
@@ -270,10 +257,8 @@ class AsyncPriorityChapter:
             await grants.release()
             await (await plain.outcome()).release()
 
+    @needs("priority")
     async def test_many_who_want_several_names_at_any_priority_all_get_on(self, site: Site) -> None:
-        if not site.traits.priority:
-            return
-
         def takes(session: AsyncSession, names: str, priority: int) -> runtime.Work[None]:
             async def take() -> None:
                 for number in range(ROUNDS):

@@ -10,6 +10,7 @@ from fencepost.errors import Lost
 from fencepost.testing.contract._async.attempt import AsyncAttempt, until
 from fencepost.testing.contract._async.place import LASTING, connect_faulty, connect_to, until_waiting
 from fencepost.testing.contract._async.puppet import AsyncPuppet
+from fencepost.testing.contract.need import needs
 from fencepost.testing.contract.site import Site
 from fencepost.testing.stall import StallMeter
 
@@ -99,9 +100,8 @@ class AsyncTimeChapter:
             with pytest.raises(Lost, match="is proven for"):
                 grant.require(LASTING + 1)
 
+    @needs(scope="host")
     async def test_a_stopped_process_finds_its_loss_before_its_next_line_that_asks(self, site: Site) -> None:
-        if site.traits.scope == "process":
-            return
         async with AsyncPuppet(site, "stopped") as stopped, connect_to(site) as session:
             await stopped.ask("acquire", name="a", timeout=0)
             attempt = AsyncAttempt(session.lock("a").acquire)

@@ -4,6 +4,7 @@
 from fencepost.testing.contract._async.attempt import AsyncAttempt
 from fencepost.testing.contract._async.place import connect_faulty, connect_to, until_waiting
 from fencepost.testing.contract._async.puppet import AsyncPuppet
+from fencepost.testing.contract.need import needs
 from fencepost.testing.contract.site import Site
 
 
@@ -91,9 +92,8 @@ class AsyncTokenChapter:
                 held = (await session.look("a")).holders
                 assert [standing.claim.token for standing in held] == [grant.token]
 
+    @needs(scope="host")
     async def test_the_token_grows_after_the_holder_was_killed(self, site: Site) -> None:
-        if site.traits.scope == "process":
-            return
         async with AsyncPuppet(site, "victim") as victim, connect_to(site) as session:
             old = await victim.ask("acquire", name="a", timeout=0)
             await victim.kill()

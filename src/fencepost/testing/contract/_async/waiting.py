@@ -16,6 +16,7 @@ from fencepost.testing.contract._async.place import (
     waiters,
 )
 from fencepost.testing.contract._async.puppet import AsyncPuppet
+from fencepost.testing.contract.need import needs
 from fencepost.testing.contract.site import Site
 
 now = runtime.BootClock.now
@@ -65,9 +66,8 @@ class AsyncWaitingChapter:
             await until_waiting(other, "a", 0)
         assert happened == []
 
+    @needs(scope="host")
     async def test_processes_are_served_in_order_of_arrival(self, site: Site) -> None:
-        if site.traits.scope == "process":
-            return
         async with (
             connect_to(site) as session,
             AsyncPuppet(site, "one", ttl=10) as one,
@@ -161,10 +161,9 @@ class AsyncWaitingChapter:
             assert grant.held
             engine.heal()
 
+    @needs(scope="host")
     async def test_a_killed_waiter_is_skipped(self, site: Site) -> None:
-        if site.traits.scope == "process":
-            return
-        async with connect_to(site) as session, AsyncPuppet(site, "victim") as victim:
+        async with connect_to(site, ttl=10) as session, AsyncPuppet(site, "victim") as victim:
             held = await session.lock("a").acquire()
             victim.tell("acquire", name="a", timeout=20)
             await until_waiting(session, "a", 1)

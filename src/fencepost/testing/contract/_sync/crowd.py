@@ -11,6 +11,7 @@ from fencepost.primitives._sync.session import Session
 from fencepost.session._sync.grant import Grant
 from fencepost.testing.contract._sync.attempt import Attempt, until
 from fencepost.testing.contract._sync.place import connect_faulty, connect_to, until_waiting
+from fencepost.testing.contract.need import needs
 from fencepost.testing.contract.site import Site
 
 SESSIONS = 4
@@ -36,9 +37,8 @@ class CrowdChapter:
                 attempts.remove(woken)
                 held = woken.outcome()
 
+    @needs("shared")
     def test_all_readers_up_to_the_next_writer_are_woken(self, site: Site) -> None:
-        if not site.traits.shared:
-            return
         with connect_to(site, ttl=TTL) as first, Crowd(site, first) as crowd:
             held = first.rwlock("a").write().acquire()
             readers = crowd.join(SOME, lambda session: session.rwlock("a").read().acquire)
@@ -52,25 +52,8 @@ class CrowdChapter:
             (writer.outcome()).release()
             assert len(_woken(late, SOME)) == SOME
 
-    def test_a_writer_that_goes_on_as_a_reader_wakes_all_readers_up_to_the_next_writer(self, site: Site) -> None:
-        if not (site.traits.shared and site.traits.downgrade):
-            return
-        with connect_to(site, ttl=TTL) as first, Crowd(site, first) as crowd:
-            rwlock = first.rwlock("a")
-            held = rwlock.write().acquire()
-            readers = crowd.join(SOME, lambda session: session.rwlock("a").read().acquire)
-            (writer,) = crowd.join(1, lambda session: session.rwlock("a").write().acquire)
-            late = crowd.join(SOME, lambda session: session.rwlock("a").read().acquire)
-            rwlock.downgrade(held)
-            assert set(_woken([*readers, writer, *late], SOME)) == set(readers)
-            for reader in readers:
-                (reader.outcome()).release()
-            held.release()
-            assert _woken([writer, *late], 1) == [writer]
-
+    @needs("counted")
     def test_as_many_are_woken_as_there_are_permits(self, site: Site) -> None:
-        if not site.traits.counted:
-            return
         with connect_to(site, ttl=TTL) as first, Crowd(site, first) as crowd:
             three, two = [first.semaphore("a", limit=5, weight=weight).acquire() for weight in (3, 2)]
             attempts = crowd.join(SOME, lambda session: session.semaphore("a", limit=5).acquire)

@@ -9,6 +9,7 @@ from fencepost.errors import AcquireTimeout, Lost, NotHeld, Unsupported
 from fencepost.testing.contract._sync.attempt import Attempt, until
 from fencepost.testing.contract._sync.place import connect_faulty, connect_to, until_waiting
 from fencepost.testing.contract._sync.puppet import Puppet
+from fencepost.testing.contract.need import needs
 from fencepost.testing.contract.site import Site
 
 
@@ -17,13 +18,12 @@ class ElectionChapter:
         with connect_to(site) as session:
             if site.traits.cells:
                 assert session.election("a").name == "a"
-                return
-            with pytest.raises(Unsupported, match="keeps no shared values"):
-                session.election("a")
+            else:
+                with pytest.raises(Unsupported, match="keeps no shared values"):
+                    session.election("a")
 
+    @needs("cells")
     def test_the_elected_leads_with_its_value_until_it_resigns(self, site: Site) -> None:
-        if not site.traits.cells:
-            return
         with connect_to(site) as first, connect_to(site, label="second") as second:
             ours, theirs = first.election("a"), second.election("a")
             assert theirs.leader() is None
@@ -42,19 +42,17 @@ class ElectionChapter:
             theirs.resign()
             assert ours.leader() is None
 
+    @needs("cells")
     def test_whoever_did_not_campaign_has_nothing_to_say(self, site: Site) -> None:
-        if not site.traits.cells:
-            return
         with connect_to(site) as session:
             with pytest.raises(NotHeld, match="campaign first"):
                 session.election("a").proclaim("me")
             with pytest.raises(NotHeld, match="campaign first"):
                 session.election("a").resign()
 
+    @needs("cells")
     def test_an_observer_sees_every_change_in_order(self, site: Site) -> None:
-        if not site.traits.cells:
-            return
-        with connect_to(site) as first, connect_to(site, label="watcher") as watcher:
+        with connect_to(site, ttl=10) as first, connect_to(site, label="watcher", ttl=10) as watcher:
             election = first.election("a")
             election.campaign("0")
             seen: list[Leader] = []
@@ -84,9 +82,8 @@ class ElectionChapter:
             assert terms == sorted(terms)
             assert len(set(terms)) == 4
 
+    @needs("cells")
     def test_the_next_is_elected_when_the_leader_is_cut_off_and_the_old_one_knows_first(self, site: Site) -> None:
-        if not site.traits.cells:
-            return
         session, engine = connect_faulty(site)
         with session, connect_to(site, label="second") as second:
             old = session.election("a").campaign("old")
@@ -103,9 +100,8 @@ class ElectionChapter:
             assert leader is not None
             assert leader.value == "new"
 
+    @needs("cells")
     def test_a_block_leads_inside_and_resigns_at_its_end(self, site: Site) -> None:
-        if not site.traits.cells:
-            return
         with connect_to(site) as session:
             with session.election("a", value="me") as grant:
                 leader = session.election("a").leader()
@@ -113,9 +109,8 @@ class ElectionChapter:
                 assert leader.term == grant.token
             assert session.election("a").leader() is None
 
+    @needs("cells")
     def test_a_leader_that_is_not_healthy_any_more_stops_and_then_another_leads(self, site: Site) -> None:
-        if not site.traits.cells:
-            return
         well = runtime.Event()
         well.set()
 
@@ -137,9 +132,8 @@ class ElectionChapter:
             with pytest.raises(AcquireTimeout):
                 election.acquire(timeout=0.1)
 
+    @needs("cells", scope="host")
     def test_a_killed_leader_is_followed(self, site: Site) -> None:
-        if not site.traits.cells or site.traits.scope == "process":
-            return
         with Puppet(site, "victim") as victim, connect_to(site) as session:
             term = (victim.ask("campaign", name="a", value="victim"))["token"]
             leader = session.election("a").leader()

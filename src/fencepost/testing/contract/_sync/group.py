@@ -5,6 +5,7 @@ from fencepost.core.roster import Member
 from fencepost.testing.contract._sync.attempt import Attempt, until
 from fencepost.testing.contract._sync.place import connect_faulty, connect_to
 from fencepost.testing.contract._sync.puppet import Puppet
+from fencepost.testing.contract.need import needs
 from fencepost.testing.contract.site import Site
 
 
@@ -13,9 +14,8 @@ def said(members: tuple[Member, ...]) -> list[tuple[str, str]]:
 
 
 class GroupChapter:
+    @needs("cells")
     def test_members_are_seen_in_order_of_arrival_until_they_leave(self, site: Site) -> None:
-        if not site.traits.cells:
-            return
         with connect_to(site) as first, connect_to(site, label="second") as second:
             group = second.group("g")
             assert group.members() == ()
@@ -30,19 +30,17 @@ class GroupChapter:
             assert not one.held
             two.leave()
 
+    @needs("cells")
     def test_a_block_is_a_member_inside(self, site: Site) -> None:
-        if not site.traits.cells:
-            return
         with connect_to(site) as session:
             with session.group("g", data="here") as membership:
                 (member,) = session.group("g").members()
                 assert member == Member(membership.id, "first", "here")
             assert session.group("g").members() == ()
 
+    @needs("cells")
     def test_a_watcher_is_told_who_comes_and_goes(self, site: Site) -> None:
-        if not site.traits.cells:
-            return
-        with connect_to(site) as first, connect_to(site, label="watcher") as watcher:
+        with connect_to(site, ttl=10) as first, connect_to(site, label="watcher", ttl=10) as watcher:
             seen: list[list[str]] = []
 
             def watch() -> None:
@@ -68,9 +66,8 @@ class GroupChapter:
             attempt.outcome()
             assert seen[0] == []
 
+    @needs("cells")
     def test_one_that_is_cut_off_is_struck_off_by_those_who_remain(self, site: Site) -> None:
-        if not site.traits.cells:
-            return
         session, engine = connect_faulty(site)
         with session, connect_to(site, label="second") as second, connect_to(site, label="watcher") as watcher:
             lost = session.group("g").join("lost")
@@ -86,9 +83,8 @@ class GroupChapter:
             assert not lost.held
             engine.heal()
 
+    @needs("cells", scope="host")
     def test_whoever_asks_sees_no_member_of_a_killed_process(self, site: Site) -> None:
-        if not site.traits.cells or site.traits.scope == "process":
-            return
         with Puppet(site, "victim") as victim, connect_to(site) as session:
             victim.ask("join", name="g", data="victim")
             group = session.group("g")

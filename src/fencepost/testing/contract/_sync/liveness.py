@@ -19,6 +19,7 @@ from fencepost.testing.contract._sync.place import (
     until_waiting,
 )
 from fencepost.testing.contract._sync.puppet import Puppet
+from fencepost.testing.contract.need import needs
 from fencepost.testing.contract.site import Site
 from fencepost.testing.stall import StallMeter
 
@@ -36,9 +37,8 @@ class LivenessChapter:
             ours = session.lock("a").try_acquire()
             assert (ours is not None) is (site.traits.scope == "process")
 
+    @needs(scope="host")
     def test_a_killed_holder_is_noticed_by_whoever_waits(self, site: Site) -> None:
-        if site.traits.scope == "process":
-            return
         at_once = site.traits.death == "at once"
         with Puppet(site, "victim", ttl=10 if at_once else site.ttl) as victim, connect_to(site) as session:
             victim.ask("acquire", name="a", timeout=0)
@@ -51,9 +51,8 @@ class LivenessChapter:
             soon = SOON if at_once else site.ttl * site.traits.overrun + LATE
             assert grant.granted_at - killed_at < soon + stalls.between(killed_at, grant.granted_at)
 
+    @needs(scope="host")
     def test_a_killed_holder_is_noticed_by_whoever_comes_later(self, site: Site) -> None:
-        if site.traits.scope == "process":
-            return
         at_once = site.traits.death == "at once"
         with Puppet(site, "victim", ttl=10 if at_once else site.ttl) as victim, connect_to(site) as session:
             victim.ask("acquire", name="a", timeout=0)
@@ -64,9 +63,8 @@ class LivenessChapter:
             soon = SOON if at_once else site.ttl * site.traits.overrun + LATE
             assert grant.granted_at - killed_at < soon + stalls.between(killed_at, grant.granted_at)
 
+    @needs(scope="host")
     def test_a_stopped_holder_loses_the_lock_after_its_ttl_and_not_before(self, site: Site) -> None:
-        if site.traits.scope == "process":
-            return
         with Puppet(site, "stopped") as stopped, connect_to(site) as session:
             stopped.ask("acquire", name="a", timeout=0)
             attempt = Attempt(session.lock("a").acquire)

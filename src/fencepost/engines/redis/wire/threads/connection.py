@@ -1,13 +1,9 @@
 """One blocking connection."""
 
-import os
-import select
 import socket
-import struct
 from collections import deque
-from time import monotonic
-from weakref import WeakSet
 
+from fencepost._runtime.wire import Wire, dial
 from fencepost.engines.redis.address import Address
 from fencepost.engines.redis.resp import Parser, Reply, ReplyError
 from fencepost.engines.redis.trouble import explain, unreachable
@@ -18,47 +14,16 @@ CHUNK = 8192
 SMALL_CHUNK = 256
 
 
-class Connection:
-    """One socket. Time-outs are the kernel's: Python's own would poll before every read."""
+class Connection(Wire):
+    """To one server."""
 
-    __slots__ = ("__weakref__", "_parser", "_patience", "_tls", "recv", "sendall", "socket", "used_at", "waiting")
+    __slots__ = ("_parser", "recv", "sendall", "waiting")
 
     def __init__(self, address: Address, patience: float) -> None:
-        try:
-            if address.socket is not None:
-                self.socket = socket.socket(socket.AF_UNIX)
-                self.socket.settimeout(patience)
-                self.socket.connect(address.socket)
-            else:
-                self.socket = socket.create_connection((address.host, address.port), patience)
-                self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            self._tls = address.tls is not None
-            if address.tls is not None:
-                self.socket = address.tls.wrap_socket(self.socket, server_hostname=address.host)
-        except OSError:
-            if hasattr(self, "socket"):
-                self.socket.close()
-            raise
+        super().__init__(_dial(address, patience), patience)
         self.recv, self.sendall = self.socket.recv, self.socket.sendall
         self._parser = Parser()
         self.waiting: deque[Reply] = deque()
-        self._patience = -1.0
-        self.used_at = monotonic()
-        self.patience(patience)
-        _open.add(self)
-
-    def patience(self, seconds: float) -> None:
-        """How long one read or write may take from now on."""
-        if seconds == self._patience:
-            return
-        self._patience = seconds
-        if self._tls:
-            self.socket.settimeout(seconds)
-        else:
-            self.socket.settimeout(None)
-            allowed = struct.pack("ll", int(seconds), int(seconds % 1 * 1_000_000) or 1)
-            self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, allowed)
-            self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, allowed)
 
     def fileno(self) -> int:
         return self.socket.fileno()
@@ -91,39 +56,18 @@ class Connection:
                 return
             data = self.recv(CHUNK)
 
-    def is_over(self) -> bool:
-        """Whether the server has closed it, or said something nobody asked for."""
-        poll = select.poll()
-        poll.register(self.socket, select.POLLIN)
-        return bool(poll.poll(0))
 
-    def wake(self) -> None:
-        """End a read that another thread is in."""
-        try:
-            self.socket.shutdown(socket.SHUT_RDWR)
-        except OSError:
-            pass
-
-    def close(self) -> None:
-        # Nothing is said to the server: in a forked child the connection is the parent's.
-        _open.discard(self)
-        self.socket.close()
-
-    def __del__(self) -> None:
-        # Whoever was interrupted on the way to closing it is told nothing: the socket is closed all the same.
-        if hasattr(self, "socket"):
-            self.socket.close()
-
-
-_open: "WeakSet[Connection]" = WeakSet()
-
-
-def _forked() -> None:
-    for connection in list(_open):
-        connection.close()
-
-
-os.register_at_fork(after_in_child=_forked)
+def _dial(address: Address, patience: float) -> socket.socket:
+    if address.socket is None:
+        return dial(address.host, address.port, patience, address.tls)
+    made = socket.socket(socket.AF_UNIX)
+    try:
+        made.settimeout(patience)
+        made.connect(address.socket)
+        return made
+    except BaseException:
+        made.close()
+        raise
 
 
 def connect(address: Address, patience: float) -> Connection:

@@ -31,7 +31,7 @@ class Link:
                 raise Unavailable(f"the connection to redis at {self.address} was closed here") from None
             return connect(self.address, self.patience)
         # One that was idle for long may have been closed meanwhile. To look each time would cost a system call.
-        if monotonic() - connection.used_at > TRUSTED and connection.is_over():
+        if monotonic() - connection.used_at > TRUSTED and connection.is_readable():
             self.drop(connection)
             return self.take()
         return connection

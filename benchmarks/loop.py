@@ -11,11 +11,11 @@ T = TypeVar("T")
 
 
 class AsyncContestant(Contestant):
-    def __init__(self, port: int) -> None:
+    def __init__(self, place: Any) -> None:
         self.loop = asyncio.new_event_loop()
-        self.run(self.open(port))
+        self.run(self.open(place))
 
-    async def open(self, port: int) -> None:
+    async def open(self, place: Any) -> None:
         raise NotImplementedError
 
     async def take(self) -> None:

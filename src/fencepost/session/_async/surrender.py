@@ -1,0 +1,64 @@
+# Written by hand; the blocking twin under _sync is generated from it.
+"""Several grants given back in one call. It knows a grant from inside: what it needs of one is not for users."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from fencepost._runtime import aio as runtime
+from fencepost.core import event
+from fencepost.core.claim import Claim
+from fencepost.errors import EngineError, FencepostError, Uncertain
+from fencepost.session._async.grant import AsyncGrant
+
+if TYPE_CHECKING:
+    from fencepost.session._async.keeper import AsyncKeeper
+
+
+def of_one_request(grants: Sequence[AsyncGrant]) -> list[AsyncGrant]:
+    """Those that one call can give back, all still held; none if the engine does not keep them together."""
+    held = [grant for grant in grants if grant.held and grant._depth == 1]
+    together = len({(grant.holder.id, grant.claim.serial) for grant in held}) == 1
+    return held if len(held) > 1 and together and held[0]._keeper.engine.traits.together else []
+
+
+async def release_together(grants: Sequence[AsyncGrant]) -> FencepostError | None:
+    """Give back the grants of one request, in one call; what went wrong with any of them.
+
+    As with one alone: what the engine does not confirm is settled one by one.
+    """
+    keeper = grants[0]._keeper
+    claims = [grant.claim for grant in grants]
+    try:
+        for grant in grants:
+            keeper.disown(grant.claim)
+            grant.end_by_release()
+        kept = await keeper.engine.release_all(claims)
+    except BaseException as error:
+        unsettled = await runtime.shielded(_settle(keeper, claims))
+        if unsettled is None and isinstance(error, EngineError):
+            return None
+        names = tuple(claim.name for claim in claims)
+        if unsettled is not None:
+            keeper.announce(event.Unsettled(holder=keeper.holder.label, names=names, reason=str(unsettled)))
+        if isinstance(error, EngineError):
+            uncertain = Uncertain(
+                f"locks {', '.join(map(repr, names))} were given up here, but the engine did not answer: "
+                f"they are free within {keeper.terms.ttl:g} s at the latest ({error})"
+            )
+            uncertain.__cause__ = error
+            return uncertain
+        raise
+    failure: FencepostError | None = None
+    for grant, was_held in zip(grants, kept, strict=True):
+        if was_held:
+            await grant._after_release()
+        else:
+            failure = failure or grant._lost_unheard()
+    return failure
+
+
+async def _settle(keeper: "AsyncKeeper", claims: Sequence[Claim]) -> EngineError | None:
+    found: EngineError | None = None
+    for claim in claims:
+        found = await keeper.settlement.settle(claim) or found
+    return found
