@@ -7,7 +7,7 @@ from fencepost.core.claim import Ask
 from fencepost.errors import Unsupported
 from fencepost.session._async.record import AsyncRecord, Document
 from fencepost.testing.contract._async.attempt import AsyncAttempt
-from fencepost.testing.contract._async.place import connect_faulty, connect_to
+from fencepost.testing.contract._async.place import LASTING, connect_faulty, connect_to
 from fencepost.testing.contract.need import needs
 from fencepost.testing.contract.site import Site
 
@@ -61,7 +61,7 @@ class AsyncCellChapter:
 
     @needs("cells")
     async def test_no_change_is_lost_however_many_change_it_at_once(self, site: Site) -> None:
-        sessions = [connect_to(site, label=f"writer {number}", ttl=10) for number in range(WRITERS)]
+        sessions = [connect_to(site, label=f"writer {number}") for number in range(WRITERS)]
 
         def increment(document: Document) -> Document:
             return {"count": document.get("count", 0) + 1}
@@ -92,8 +92,8 @@ class AsyncCellChapter:
 
     @needs("cells")
     async def test_whoever_watches_is_told_of_the_change(self, site: Site) -> None:
-        session, engine = connect_faulty(site, ttl=10)
-        async with session, connect_to(site, label="second", ttl=10) as second:
+        session, engine = connect_faulty(site, ttl=LASTING)
+        async with session, connect_to(site, label="second") as second:
             await AsyncRecord(second, "a").change(lambda _: {"number": 1})
             seen = await AsyncRecord(session, "a").read()
             attempt = AsyncAttempt(lambda: AsyncRecord(session, "a").next(seen.version, 60))

@@ -52,7 +52,7 @@ class AsyncElectionChapter:
 
     @needs("cells")
     async def test_an_observer_sees_every_change_in_order(self, site: Site) -> None:
-        async with connect_to(site, ttl=10) as first, connect_to(site, label="watcher", ttl=10) as watcher:
+        async with connect_to(site) as first, connect_to(site, label="watcher") as watcher:
             election = first.election("a")
             await election.campaign("0")
             seen: list[Leader] = []

@@ -103,7 +103,7 @@ class AsyncJobChapter:
 
     @needs("cells")
     async def test_ticks_come_when_they_are_due(self, site: Site) -> None:
-        async with connect_to(site, ttl=10) as session:
+        async with connect_to(site) as session:
             ticks: list[object] = []
             async for run in session.job("j", every=1):
                 async with run:

@@ -110,7 +110,7 @@ class AsyncPartitionChapter:
 
     @needs("cells")
     async def test_changes_of_what_is_ours_are_told(self, site: Site) -> None:
-        async with connect_to(site, ttl=10) as session, session.partitions("p", 2) as owned:
+        async with connect_to(site) as session, session.partitions("p", 2) as owned:
             async for grants in owned.watch():
                 if len(grants) == 2:
                     break

@@ -163,7 +163,7 @@ class AsyncWaitingChapter:
 
     @needs(scope="host")
     async def test_a_killed_waiter_is_skipped(self, site: Site) -> None:
-        async with connect_to(site, ttl=10) as session, AsyncPuppet(site, "victim") as victim:
+        async with connect_to(site) as session, AsyncPuppet(site, "victim") as victim:
             held = await session.lock("a").acquire()
             victim.tell("acquire", name="a", timeout=20)
             await until_waiting(session, "a", 1)

@@ -40,7 +40,7 @@ class GroupChapter:
 
     @needs("cells")
     def test_a_watcher_is_told_who_comes_and_goes(self, site: Site) -> None:
-        with connect_to(site, ttl=10) as first, connect_to(site, label="watcher", ttl=10) as watcher:
+        with connect_to(site) as first, connect_to(site, label="watcher") as watcher:
             seen: list[list[str]] = []
 
             def watch() -> None:

@@ -103,7 +103,7 @@ class JobChapter:
 
     @needs("cells")
     def test_ticks_come_when_they_are_due(self, site: Site) -> None:
-        with connect_to(site, ttl=10) as session:
+        with connect_to(site) as session:
             ticks: list[object] = []
             for run in session.job("j", every=1):
                 with run:

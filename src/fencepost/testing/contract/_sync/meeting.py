@@ -14,7 +14,7 @@ from fencepost.testing.contract.site import Site
 class MeetingChapter:
     @needs("cells")
     def test_a_barrier_opens_when_all_are_there_again_and_again(self, site: Site) -> None:
-        with connect_to(site, ttl=10) as first, connect_to(site, label="second", ttl=10) as second:
+        with connect_to(site) as first, connect_to(site, label="second") as second:
             for round in (1, 2):
                 waiting = Attempt(first.barrier("b", 2).wait)
                 _until_there(second, 1)
@@ -61,7 +61,7 @@ class MeetingChapter:
 
     @needs("cells")
     def test_a_latch_opens_when_it_has_counted_down_and_stays_open(self, site: Site) -> None:
-        with connect_to(site, ttl=10) as first, connect_to(site, label="second", ttl=10) as second:
+        with connect_to(site) as first, connect_to(site, label="second") as second:
             latch = first.latch("l", 3)
             waiting = Attempt(second.latch("l", 3).wait)
             assert latch.count_down() == 2

@@ -110,7 +110,7 @@ class PartitionChapter:
 
     @needs("cells")
     def test_changes_of_what_is_ours_are_told(self, site: Site) -> None:
-        with connect_to(site, ttl=10) as session, session.partitions("p", 2) as owned:
+        with connect_to(site) as session, session.partitions("p", 2) as owned:
             for grants in owned.watch():
                 if len(grants) == 2:
                     break

@@ -5,7 +5,7 @@ import pytest
 
 from fencepost.errors import Conflict, Unsupported
 from fencepost.testing.contract._sync.attempt import Attempt
-from fencepost.testing.contract._sync.place import connect_faulty, connect_to, holders, until_waiting
+from fencepost.testing.contract._sync.place import LASTING, connect_faulty, connect_to, holders, until_waiting
 from fencepost.testing.contract.need import needs
 from fencepost.testing.contract.site import Site
 
@@ -61,8 +61,8 @@ class SemaphoreChapter:
 
     @needs("counted")
     def test_a_release_wakes_exactly_those_that_can_run_now(self, site: Site) -> None:
-        pairs = [connect_faulty(site, label=f"waiter {number}", ttl=10) for number in range(4)]
-        with connect_to(site, ttl=10) as first:
+        pairs = [connect_faulty(site, label=f"waiter {number}", ttl=LASTING) for number in range(4)]
+        with connect_to(site) as first:
             held = first.semaphore("a", limit=2, weight=2).acquire()
             attempts = []
             for number, (session, engine) in enumerate(pairs):

@@ -163,7 +163,7 @@ class WaitingChapter:
 
     @needs(scope="host")
     def test_a_killed_waiter_is_skipped(self, site: Site) -> None:
-        with connect_to(site, ttl=10) as session, Puppet(site, "victim") as victim:
+        with connect_to(site) as session, Puppet(site, "victim") as victim:
             held = session.lock("a").acquire()
             victim.tell("acquire", name="a", timeout=20)
             until_waiting(session, "a", 1)
