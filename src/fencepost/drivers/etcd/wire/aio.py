@@ -6,6 +6,7 @@ from typing import Any
 
 from fencepost._runtime import aio as runtime
 from fencepost._runtime.clock import LONGEST_NAP, boottime
+from fencepost._runtime.protocol import Protocol
 from fencepost.drivers.etcd import answer, request
 from fencepost.drivers.etcd.endpoint import Address, Endpoints
 from fencepost.drivers.etcd.http2 import PREFACE, Conversation, Method, Stream
@@ -16,10 +17,11 @@ from fencepost.errors import Unavailable
 Call = tuple[str, bytes]
 
 
-class Connection(asyncio.Protocol):
+class Connection(Protocol):
     """One socket. A call whose caller is gone is kept until it is answered, or late."""
 
     def __init__(self, endpoints: Endpoints, address: Address, patience: float) -> None:
+        super().__init__()
         self.address = address
         self.error: BaseException | None = None
         # Told of every change to a stream that is not simply a call.

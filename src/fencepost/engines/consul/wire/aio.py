@@ -3,6 +3,7 @@
 import asyncio
 
 from fencepost._runtime.clock import LONGEST_NAP, boottime
+from fencepost._runtime.protocol import Protocol
 from fencepost.engines.consul.address import Host
 from fencepost.engines.consul.http import Parser, Response
 from fencepost.engines.consul.trouble import unreachable
@@ -12,10 +13,11 @@ from fencepost.errors import Unavailable
 MOST_IDLE = 16
 
 
-class Connection(asyncio.Protocol):
+class Connection(Protocol):
     """One socket, with at most one request under way."""
 
     def __init__(self, host: Host) -> None:
+        super().__init__()
         self.host = host
         self.error: BaseException | None = None
         self._loop = asyncio.get_running_loop()

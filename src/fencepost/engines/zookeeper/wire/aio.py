@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from fencepost._runtime import aio as runtime
 from fencepost._runtime.clock import LONGEST_NAP, boottime
+from fencepost._runtime.protocol import Protocol
 from fencepost.engines.zookeeper.frame import Intake, OnEvent
 from fencepost.engines.zookeeper.jute import Reply, buffer, frame
 from fencepost.engines.zookeeper.waiter import Waiter
@@ -28,8 +29,9 @@ class _Slot:
             self.future.set_result(self.replies)
 
 
-class Connection(asyncio.Protocol):
+class Connection(Protocol):
     def __init__(self, patience: float, on_event: OnEvent) -> None:
+        super().__init__()
         self.error: BaseException | None = None
         # No more callers are wanted; those who are there are served.
         self.is_retired = False

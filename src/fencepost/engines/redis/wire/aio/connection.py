@@ -5,15 +5,17 @@ from collections import deque
 from collections.abc import Callable
 
 from fencepost._runtime import fork
+from fencepost._runtime.protocol import Protocol
 from fencepost.engines.redis.address import Address
 from fencepost.engines.redis.resp import Parser, Reply, ReplyError
 from fencepost.engines.redis.trouble import explain, unreachable
 
 
-class Connection(asyncio.Protocol):
+class Connection(Protocol):
     """One socket. Every command sent has its place in `pending`, kept also when its caller is gone."""
 
     def __init__(self, patience: float) -> None:
+        super().__init__()
         self._loop = asyncio.get_running_loop()
         self._generation = fork.generation()
         self._patience = patience
