@@ -32,6 +32,19 @@ def test_a_connection_ended_by_hand_ends_leaders_and_members_at_once(port: int) 
         assert second.election("e").campaign("two", timeout=5).token > old.token
 
 
+def test_a_leader_is_known_by_its_term_however_many_tokens_were_given_out_since(port: int) -> None:
+    url = at(port, "postgresql+advisory")
+    with fencepost.connect(url, ttl=1.5) as first, fencepost.connect(url, ttl=5) as second:
+        term = first.election("e").campaign("one").token
+        until(lambda: second.names("e"))
+        # The server's list of locks has room for 31 bits of it.
+        query(port, "SELECT setval('fencepost.token', nextval('fencepost.token') + 6442450944)")
+        leader = second.election("e").leader()
+        assert leader is not None
+        assert leader.term == term
+        assert [claim.token for claim in second.evict("e")] == [term]
+
+
 def test_whoever_watches_first_of_all_is_woken_by_push(url: str) -> None:
     with fencepost.connect(url, ttl=30) as watcher, fencepost.connect(url, ttl=30) as writer:
         seen: list[Cell] = []

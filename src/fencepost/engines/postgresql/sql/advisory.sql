@@ -23,22 +23,23 @@ BEGIN
 END $$;
 
 -- Keep the connection, and write down what it holds: locks have numbers, and people want names.
-CREATE FUNCTION {schema}.keep(_names text[], _notes text[]) RETURNS void LANGUAGE plpgsql AS $$
+CREATE FUNCTION {schema}.keep(_names text[], _notes text[], _tokens bigint[]) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
     DELETE FROM {schema}.holding WHERE pid = pg_backend_pid();
-    INSERT INTO {schema}.holding (pid, name, note)
-    SELECT pg_backend_pid(), name, note FROM unnest(_names, _notes) AS held (name, note);
+    INSERT INTO {schema}.holding (pid, name, note, token)
+    SELECT pg_backend_pid(), name, note, token FROM unnest(_names, _notes, _tokens) AS held (name, note, token);
 END $$;
 
 -- Who has the lock of a name, and who waits for it in which order. The token stands beside the lock as another one, in the
--- space of pairs of numbers: its last 31 bits are enough, because no lock outlives so many tokens.
+-- space of pairs of numbers, by its last 31 bits: enough until it is written down in full, as of the next renewal.
 CREATE FUNCTION {schema}.locks(_name text) RETURNS TABLE (
     pid integer, granted boolean, shared boolean, holder text, label text, ttl double precision, note text,
     token bigint, waited double precision, idle double precision
 ) LANGUAGE sql AS $$
     SELECT lock.pid, lock.granted, lock.mode = 'ShareLock', connection.holder, connection.label, connection.ttl,
            holding.note,
-           (SELECT max(last - ((last - number.objid::bigint) & 2147483647))
+           (SELECT max(CASE WHEN number.objid::bigint = holding.token & 2147483647 THEN holding.token
+                       ELSE last - ((last - number.objid::bigint) & 2147483647) END)
             FROM pg_locks AS number, (SELECT last_value AS last FROM {schema}.token) AS sequence
             WHERE lock.granted AND number.pid = lock.pid AND number.locktype = 'advisory' AND number.objsubid = 2
               AND number.database = lock.database

@@ -41,7 +41,7 @@ SELECT pg_advisory_unlock_all()
 SELECT {schema}.sit($1, $2, $3)
 
 -- name: keep
-SELECT {schema}.keep($1, $2)
+SELECT {schema}.keep($1, $2, $3)
 
 -- name: stay
 SELECT 1

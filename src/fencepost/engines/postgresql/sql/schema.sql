@@ -1,4 +1,4 @@
--- Version 2. Names are stored in full; indexes have their 64-bit hash, because a name may be longer than an
+-- Version 3. Names are stored in full; indexes have their 64-bit hash, because a name may be longer than an
 -- index entry. Times are the database's own.
 
 -- Whoever comes second waits here, and then finds that all is there.
@@ -6,7 +6,7 @@ SELECT pg_advisory_xact_lock(1717923427, hashtext('{schema}'));
 CREATE SCHEMA IF NOT EXISTS {schema};
 
 CREATE TABLE {schema}.version (version integer NOT NULL);
-INSERT INTO {schema}.version VALUES (2);
+INSERT INTO {schema}.version VALUES (3);
 
 -- Tokens, and the tickets of those who wait. It starts at the clock, so that tokens outlive even this schema.
 CREATE SEQUENCE {schema}.token;
@@ -68,8 +68,9 @@ CREATE UNLOGGED TABLE {schema}.connection (
 
 -- And what it holds, by name, as of its last renewal.
 CREATE UNLOGGED TABLE {schema}.holding (
-    pid  integer NOT NULL,
-    name text NOT NULL,
-    note text NOT NULL
+    pid   integer NOT NULL,
+    name  text NOT NULL,
+    note  text NOT NULL,
+    token bigint NOT NULL
 );
 CREATE INDEX holding_of_connection ON {schema}.holding (pid);

@@ -132,8 +132,9 @@ class AsyncAdvisoryEngine:
         hold.written_down = True
         held = list(hold.held.values())
         names, notes = [self._desk.key(each.ask.name).decode() for each in held], [each.ask.note for each in held]
+        tokens = array([str(each.token) for each in held])
         try:
-            await self._usher.call(hold.connection, "keep", array(names), array(notes))
+            await self._usher.call(hold.connection, "keep", array(names), array(notes), tokens)
         except BaseException:
             hold.written_down = False
             raise

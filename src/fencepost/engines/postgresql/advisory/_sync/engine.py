@@ -132,8 +132,9 @@ class AdvisoryEngine:
         hold.written_down = True
         held = list(hold.held.values())
         names, notes = [self._desk.key(each.ask.name).decode() for each in held], [each.ask.note for each in held]
+        tokens = array([str(each.token) for each in held])
         try:
-            self._usher.call(hold.connection, "keep", array(names), array(notes))
+            self._usher.call(hold.connection, "keep", array(names), array(notes), tokens)
         except BaseException:
             hold.written_down = False
             raise
