@@ -23,11 +23,10 @@ class NeighbourChapter:
                 with session.lock("a", timeout=site.ttl * 4):
                     pass
 
+    @needs("neighbours", "shared", "downgrade")
     def test_a_writer_that_goes_on_as_a_reader_keeps_a_neighbour_out_and_so_does_whoever_joins_it(
         self, site: Site
     ) -> None:
-        if not (site.traits.shared and site.traits.downgrade):
-            return
         for make in site.neighbours.values():
             with connect_to(site) as first, connect_to(site, label="second") as second:
                 neighbour = make(site, "a")

@@ -152,9 +152,8 @@ class RwlockChapter:
             with pytest.raises(ValueError, match="this grant is of 'a'"):
                 first.rwlock("b").downgrade(grant)
 
+    @needs("shared", "downgrade")
     def test_whoever_reads_beside_a_writer_that_went_on_as_a_reader_outlives_it(self, site: Site) -> None:
-        if not (site.traits.shared and site.traits.downgrade):
-            return
         session, engine = connect_faulty(site)
         with session, connect_to(site, label="second") as second, connect_to(site, label="third") as third:
             grant = session.rwlock("a").write().acquire()
@@ -175,11 +174,10 @@ class RwlockChapter:
             read.release()
             assert (writer.outcome()).token > read.token
 
+    @needs("shared", "downgrade")
     def test_a_reader_joins_a_writer_that_went_on_as_a_reader_when_nobody_is_left_between(
         self, site: Site
     ) -> None:
-        if not (site.traits.shared and site.traits.downgrade):
-            return
         # Longer than the outcome is waited for: it must be told, and not find out.
         with connect_to(site, ttl=30) as first, connect_to(site, ttl=30, label="second") as second:
             rwlock = first.rwlock("a")
@@ -195,10 +193,9 @@ class RwlockChapter:
             assert (reader.outcome()).held
             assert grant.held
 
+    @needs("shared", "downgrade")
     def test_all_who_read_are_evicted_beside_a_writer_that_went_on_as_a_reader(self, site: Site) -> None:
-        if not (site.traits.shared and site.traits.downgrade):
-            return
-        with connect_to(site) as first, connect_to(site, label="second") as second:
+        with connect_to(site, ttl=site.ttl) as first, connect_to(site, label="second", ttl=site.ttl) as second:
             grant = first.rwlock("a").write().acquire()
             first.rwlock("a").downgrade(grant)
             read = second.rwlock("a").read().acquire(timeout=5)
@@ -209,11 +206,10 @@ class RwlockChapter:
             assert read.lost.wait(site.ttl * 2)
             assert second.rwlock("a").write().try_acquire() is not None
 
+    @needs("shared", "downgrade")
     def test_a_writer_that_went_on_as_a_reader_is_the_same_request_and_is_withdrawn_as_one(
         self, site: Site
     ) -> None:
-        if not (site.traits.shared and site.traits.downgrade):
-            return
         session, engine = connect_faulty(site)
         with session, connect_to(site, label="second") as second:
             grant = session.rwlock("a").write().acquire()
