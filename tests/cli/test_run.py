@@ -123,6 +123,18 @@ def test_readers_share_and_keep_a_writer_out(program: Program) -> None:
     assert program("run", "a", "--timeout", "0", "--", "true").returncode == 75
 
 
+def test_a_reader_of_higher_priority_goes_before_a_writer_that_waits(
+    program: Program, session: fencepost.Session
+) -> None:
+    reading = session.rwlock("a").read().acquire()
+    writing = program.start("run", "a", "--", "true")
+    eventually(lambda: session.look("a").waiters)
+    assert program("run", "a", "--shared", "--timeout", "0", "--", "true").returncode == 75
+    assert program("run", "a", "--shared", "--priority", "1", "--timeout", "0", "--", "true").returncode == 0
+    reading.release()
+    assert writing.wait(20) == 0
+
+
 def test_who_waits_is_told_once_what_for_and_then_gets_it(program: Program, session: fencepost.Session) -> None:
     grant = session.lock("a").acquire()
     waiting = program.start("run", "a", "--", "echo", "ran")

@@ -1,8 +1,18 @@
-from collections.abc import Iterator
+import base64
+import json
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 
 import pytest
 
+from fencepost._runtime.threads import BootClock
+from fencepost.core.holder import Holder
+from fencepost.core.url import parse_url
+from fencepost.engines.consul._sync.engine import ConsulEngine
 from fencepost.testing.consul import Agent, Cluster, shared_agent
+
+# An engine, and a holder with a lease on it, by its label.
+Connect = Callable[[str], tuple[ConsulEngine, Holder]]
 
 
 @pytest.fixture
@@ -26,3 +36,24 @@ def cluster() -> Iterator[Cluster]:
 
 def at(port: int | str, options: str = "") -> str:
     return f"consul://127.0.0.1:{port}?session_ttl_min=0.1{options}"
+
+
+@pytest.fixture
+def connect(url: str) -> Iterator[Connect]:
+    with ExitStack() as stack:
+
+        def connected(label: str) -> tuple[ConsulEngine, Holder]:
+            engine = ConsulEngine(parse_url(url), clock=BootClock(), patience=5)
+            holder = Holder(f"id-of-{label}", label)
+            engine.lease_open(holder, 20)
+            stack.callback(engine.close)
+            stack.callback(engine.lease_close, holder)
+            return engine, holder
+
+        yield connected
+
+
+def holder_of(agent: Agent, name: str) -> str:
+    """Without looking through an engine, which would put right what it sees."""
+    (pair,) = agent.call("GET", f"/v1/kv/{name}/.lock")[1]
+    return str(json.loads(base64.b64decode(pair["Value"]))["label"])

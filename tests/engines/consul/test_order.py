@@ -1,45 +1,14 @@
 """Nobody overtakes whoever waits, also where nobody is awake to see it; and one question for all who wait together."""
 
-import base64
-import json
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack
-
-import pytest
 
 import fencepost
-from fencepost._runtime.threads import BootClock
 from fencepost.contract.answer import Busy, Granted, Queued
 from fencepost.core.claim import Ask, Claim, Mode, Request
-from fencepost.core.holder import Holder
-from fencepost.core.url import parse_url
-from fencepost.engines.consul._sync.engine import ConsulEngine
 from fencepost.testing.condition import until
 from fencepost.testing.consul import Agent
 
-Connect = Callable[[str], tuple[ConsulEngine, Holder]]
-
-
-def holder_of(agent: Agent, name: str) -> str:
-    """Without looking through an engine, which would put right what it sees."""
-    (pair,) = agent.call("GET", f"/v1/kv/{name}/.lock")[1]
-    return str(json.loads(base64.b64decode(pair["Value"]))["label"])
-
-
-@pytest.fixture
-def connect(url: str) -> Iterator[Connect]:
-    with ExitStack() as stack:
-
-        def connected(label: str) -> tuple[ConsulEngine, Holder]:
-            engine = ConsulEngine(parse_url(url), clock=BootClock(), patience=5)
-            holder = Holder(f"id-of-{label}", label)
-            engine.lease_open(holder, 20)
-            stack.callback(engine.close)
-            stack.callback(engine.lease_close, holder)
-            return engine, holder
-
-        yield connected
+from .conftest import Connect, holder_of
 
 
 def test_whoever_comes_after_a_death_does_not_overtake_one_who_waits_and_sleeps(connect: Connect) -> None:

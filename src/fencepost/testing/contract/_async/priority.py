@@ -162,6 +162,20 @@ class AsyncPriorityChapter:
             assert await higher.ended.wait(20)
 
     @needs("priority", scope="host")
+    async def test_whoever_goes_before_a_lower_one_watches_the_holder_and_not_the_lower_one(self, site: Site) -> None:
+        dying, engine = connect_faulty(site, label="dying")
+        async with dying, connect_to(site, ttl=30) as first, AsyncPuppet(site, "lower", ttl=30) as lower:
+            await dying.lock("a").acquire()
+            lower.tell("acquire", name="a", timeout=20, priority=-1)
+            await until_waiting(first, "a", 1)
+            plain = await _queued(first, 2, 0)
+            # The lower one, whose lease is long, does nothing for anybody any more.
+            await lower.kill()
+            engine.cut()
+            await (await plain.outcome(site.ttl * 2 * site.traits.overrun + 1)).release()
+            engine.heal()
+
+    @needs("priority", scope="host")
     async def test_a_killed_higher_one_is_skipped_within_its_own_lease(self, site: Site) -> None:
         async with connect_to(site, ttl=30) as session, AsyncPuppet(site, "victim") as victim:
             held = await session.lock("a").acquire()

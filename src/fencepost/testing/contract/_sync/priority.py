@@ -162,6 +162,20 @@ class PriorityChapter:
             assert higher.ended.wait(20)
 
     @needs("priority", scope="host")
+    def test_whoever_goes_before_a_lower_one_watches_the_holder_and_not_the_lower_one(self, site: Site) -> None:
+        dying, engine = connect_faulty(site, label="dying")
+        with dying, connect_to(site, ttl=30) as first, Puppet(site, "lower", ttl=30) as lower:
+            dying.lock("a").acquire()
+            lower.tell("acquire", name="a", timeout=20, priority=-1)
+            until_waiting(first, "a", 1)
+            plain = _queued(first, 2, 0)
+            # The lower one, whose lease is long, does nothing for anybody any more.
+            lower.kill()
+            engine.cut()
+            (plain.outcome(site.ttl * 2 * site.traits.overrun + 1)).release()
+            engine.heal()
+
+    @needs("priority", scope="host")
     def test_a_killed_higher_one_is_skipped_within_its_own_lease(self, site: Site) -> None:
         with connect_to(site, ttl=30) as session, Puppet(site, "victim") as victim:
             held = session.lock("a").acquire()
