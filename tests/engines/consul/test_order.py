@@ -1,5 +1,7 @@
 """Nobody overtakes whoever waits, also where nobody is awake to see it; and one question for all who wait together."""
 
+import base64
+import json
 import threading
 
 import fencepost

@@ -87,6 +87,26 @@ def test_kazoos_readers_go_with_our_readers_and_exclude_our_writers(observer: Ob
             pass
 
 
+def test_kazoos_reader_waits_for_a_writer_of_ours_that_went_on_as_a_reader(
+    observer: Observer, url: str, folder: str
+) -> None:
+    theirs: Any = observer.client.ReadLock(f"/{folder}/a")
+    with fencepost.connect(url, ttl=9) as session:
+        written = session.rwlock("a").write().acquire()
+        waiter = threading.Thread(target=theirs.acquire)
+        waiter.start()
+        until(lambda: session.look("a").waiters)
+        session.rwlock("a").downgrade(written)
+        # To us theirs is a reader, who holds up nobody.
+        with session.rwlock("a", timeout=5).read():
+            assert not theirs.is_acquired
+        written.release()
+        waiter.join(10)
+        assert theirs.is_acquired
+        assert session.rwlock("a").write().try_acquire() is None
+        theirs.release()
+
+
 def test_a_neighbour_can_be_evicted(observer: Observer, url: str, folder: str) -> None:
     theirs = observer.client.Lock(f"/{folder}/a", "theirs")
     theirs.acquire()
@@ -162,6 +182,9 @@ def test_curators_mutex_excludes_us_and_we_it(mutex: Mutex, url: str) -> None:
         with session.lock("a", timeout=0) as again:
             assert again.token > grant.token
         with session.rwlock("a").read():
+            assert mutex.ask("try") == "false"
+        with session.rwlock("a").write() as written:
+            session.rwlock("a").downgrade(written)
             assert mutex.ask("try") == "false"
 
 

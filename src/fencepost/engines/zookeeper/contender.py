@@ -3,6 +3,7 @@
 kazoo's `Lock` looks for children that end in '__lock__' and a number, Curator's mutex takes all children and orders
 them by what comes after 'lock-'. Ours have such names in every mode, so that both wait for all of ours; what the mode
 is stands before that, after the id of the request. Theirs are exclusive to us, save kazoo's readers ('__rlock__').
+A name is for ever: who held the lock alone and goes on as a reader says so in the data of its node.
 """
 
 import re
@@ -44,6 +45,12 @@ class Contender:
         """The holder's id and the request's serial; None if it is not one of ours."""
         ours = _OURS.match(self.node)
         return None if ours is None else (ours[1], int(ours[2]))
+
+    def as_reader(self) -> "Contender":
+        """The same, gone on as a reader."""
+        reader = Contender(self.node, self._name, self.sequence)
+        reader.ask = self.ask._replace(mode=Mode.SHARED)
+        return reader
 
     def is_of(self, request: Request) -> bool:
         return self.owner == (request.holder.id, request.serial)

@@ -12,8 +12,9 @@ from typing import Any
 
 from fencepost.core.claim import Ask, Request
 from fencepost.core.lease import DRIFT_LEAST, DRIFT_RATE
+from fencepost.engines.zookeeper import jute
 from fencepost.engines.zookeeper.contender import Contender, Recipe
-from fencepost.engines.zookeeper.record import Card
+from fencepost.engines.zookeeper.record import Card, card_of
 from fencepost.engines.zookeeper.waiter import Waiter
 
 
@@ -59,6 +60,14 @@ class Entry:
     def remove(self, left: set[bytes]) -> None:
         self.before = [each for each in self.before if self.path(each) not in left]
 
+    def see(self, contender: Contender, reply: jute.Reply) -> bool:
+        """Take in the data of one before us: whether it held the lock alone, and goes on as a reader."""
+        if reply.error or not card_of(contender, jute.node(reply.body)[0]).shared:
+            return False
+        # It held the lock, so that nobody is left before it.
+        self.before = [contender.as_reader(), *self.before[self.before.index(contender) + 1 :]]
+        return True
+
 
 def session_timeout(ttl: float) -> float:
     return ttl * 4 / 3
@@ -87,8 +96,8 @@ class Lease:
         entry = self.entries[request.serial] = Entry(request, lock, self._recipe.stem(request).encode())
         return entry
 
-    def card(self, ask: Ask) -> bytes:
-        return Card(self.label, self.ttl, ask.note).pack() if ask.note else self._card
+    def card(self, ask: Ask, *, shared: bool = False) -> bytes:
+        return Card(self.label, self.ttl, ask.note, shared).pack() if ask.note or shared else self._card
 
     def drop(self, entry: Entry) -> None:
         self.entries.pop(entry.request.serial, None)

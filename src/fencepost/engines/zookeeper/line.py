@@ -1,7 +1,7 @@
 """Who holds a lock and who waits, read off the line of its contenders.
 
 Nothing else is written down. Contenders stand in order of arrival and only ever leave the line, so whoever holds
-by what it saw holds by everything that came since: those before it can only have become fewer.
+by what it saw holds by everything that came since: those before it can only have become fewer, or readers.
 """
 
 from collections.abc import Sequence

@@ -17,9 +17,14 @@ class Card(NamedTuple):
     label: str
     ttl: float
     note: str = ""
+    # Whether it held the lock alone, and goes on as a reader.
+    shared: bool = False
 
     def pack(self) -> bytes:
-        return json.dumps({"holder": self.label, "ttl": self.ttl, "note": self.note}, ensure_ascii=False).encode()
+        about: dict[str, object] = {"holder": self.label, "ttl": self.ttl, "note": self.note}
+        if self.shared:
+            about["shared"] = True
+        return json.dumps(about, ensure_ascii=False).encode()
 
 
 def card_of(contender: Contender, data: bytes) -> Card:
@@ -27,16 +32,23 @@ def card_of(contender: Contender, data: bytes) -> Card:
     if contender.owner is not None:
         try:
             found = json.loads(data)
-            return Card(str(found["holder"]), float(found["ttl"]), str(found["note"]))
-        except (ValueError, KeyError, TypeError):
+            shared = found.get("shared") is True
+            return Card(str(found["holder"]), float(found["ttl"]), str(found["note"]), shared)
+        except (ValueError, KeyError, TypeError, AttributeError):
             pass
     return Card(data.decode(errors="replace")[:MOST_FOREIGN] or contender.node, 0.0)
+
+
+def as_it_is(contender: Contender, data: bytes) -> Contender:
+    """The contender with what its data says, too."""
+    return contender.as_reader() if card_of(contender, data).shared else contender
 
 
 def claim_of(contender: Contender, data: bytes, token: int | None) -> Claim:
     card = card_of(contender, data)
     holder_id, serial = contender.owner or (contender.node, 0)
-    return Claim(Holder(holder_id, card.label), serial, contender.ask._replace(note=card.note), token)
+    ask = as_it_is(contender, data).ask._replace(note=card.note)
+    return Claim(Holder(holder_id, card.label), serial, ask, token)
 
 
 # Evictions: a sequential node each, whose name begins with what its lock is found by.

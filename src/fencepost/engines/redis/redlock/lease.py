@@ -52,6 +52,8 @@ class Entry:
         self._given_at = 0.0
         self._distrusted: set[int] = set()
         self.alone = request.asks[0].mode is Mode.EXCLUSIVE
+        # Whether it was asked to go on as a reader: at each node it may be one, or not yet.
+        self.shared = False
 
     @property
     def name(self) -> str:

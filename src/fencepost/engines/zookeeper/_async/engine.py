@@ -39,7 +39,6 @@ class AsyncZookeeperEngine:
         order="arrival",
         death="lease",
         together=False,
-        downgrade=False,
         cells=True,
         ttl_floor=0.1,
         # The session outlives the lease by as much as a leader may know late.
@@ -118,6 +117,16 @@ class AsyncZookeeperEngine:
             return False
         try:
             return await member.release(claim)
+        except SessionEnded as ended:
+            self._end(claim.holder, str(ended))
+            return False
+
+    async def share(self, claim: Claim) -> bool:
+        member = self._members.get(claim.holder.id)
+        if member is None:
+            return False
+        try:
+            return await member.share(claim)
         except SessionEnded as ended:
             self._end(claim.holder, str(ended))
             return False

@@ -5,7 +5,7 @@ from collections.abc import Collection, Sequence
 
 from fencepost._runtime import aio as runtime
 from fencepost.contract.answer import Busy, Gone, Granted, Queued
-from fencepost.core.claim import Claim, Request
+from fencepost.core.claim import Claim, Mode, Request
 from fencepost.core.holder import Holder
 from fencepost.engines.zookeeper import jute
 from fencepost.engines.zookeeper._async.link import AsyncLink
@@ -156,6 +156,17 @@ class AsyncMember:
         self.lease.drop(entry)
         return reply.error == jute.OK
 
+    async def share(self, claim: Claim) -> bool:
+        """Say in our node, which keeps its place and its token, that readers may come; it tells all who watch it."""
+        entry = self.lease.entries.get(claim.serial)
+        if entry is None or entry.node is None or entry.token != claim.token:
+            return False
+        card = self.lease.card(entry.ask, shared=True)
+        (reply,) = await self.link.call([jute.set_data(entry.node, card, jute.ANY_VERSION)])
+        if reply.error not in GONE:
+            raise explain(reply.error, self._ground.address)
+        return reply.error == jute.OK
+
     async def _enter(self, entry: Entry) -> list[bytes]:
         """Take a place at the end of the line; all who are in it."""
         entry.node = None
@@ -220,14 +231,24 @@ class AsyncMember:
         """Granted; or else leave, or have ourselves told when whoever is in the way leaves."""
         while blockers := in_the_way(entry.before, entry.ask):
             if not wait:
+                if await self._finds_reader(entry, blockers[0]):
+                    continue
                 return await self._give_way(entry)
             ahead, left = await self._watch(entry, blockers)
-            if not left:
+            if left:
+                entry.remove(left)
+                await self._look_again(entry)
+            elif in_the_way(entry.before, entry.ask):
                 return Queued(entry.request, ahead, entry)
-            entry.remove(left)
-            await self._look_again(entry)
         self.lease.unwatch(entry)
         return Granted((entry.token,))
+
+    async def _finds_reader(self, entry: Entry, blocker: Contender) -> bool:
+        """Whether the one who keeps a reader out has gone on as a reader itself; the first of the line, if anybody."""
+        if entry.ask.mode is not Mode.SHARED or blocker is not entry.before[0]:
+            return False
+        (reply,) = await self.link.call([jute.read(jute.GET_DATA, entry.path(blocker))])
+        return entry.see(blocker, reply)
 
     async def _give_way(self, entry: Entry) -> Busy:
         assert entry.node is not None
@@ -247,6 +268,9 @@ class AsyncMember:
         entry.connection = self.link.present
         paths = [entry.path(each) for each in blockers]
         found = await self.link.call([jute.read(jute.GET_DATA, path, watch=True) for path in paths])
+        if entry.ask.mode is Mode.SHARED:
+            # Its way is barred by one only.
+            entry.see(blockers[0], found[0])
         hidden = [path for path, reply in zip(paths, found, strict=True) if reply.error == jute.NO_AUTH]
         left = {path for path, reply in zip(paths, found, strict=True) if reply.error == jute.NO_NODE}
         if hidden:

@@ -13,7 +13,15 @@ from fencepost.engines.zookeeper.contender import Contender
 from fencepost.engines.zookeeper.ground import Ground
 from fencepost.engines.zookeeper.jute import Reply
 from fencepost.engines.zookeeper.line import holding
-from fencepost.engines.zookeeper.record import Evicted, audit_stem, card_of, claim_of, eviction_of, pack_eviction
+from fencepost.engines.zookeeper.record import (
+    Evicted,
+    as_it_is,
+    audit_stem,
+    card_of,
+    claim_of,
+    eviction_of,
+    pack_eviction,
+)
 from fencepost.engines.zookeeper.trouble import SessionEnded, explain
 from fencepost.errors import Unavailable
 
@@ -153,7 +161,8 @@ class AsyncSight:
         found = []
         for contender, node, there in zip(line, read, seen, strict=True):
             if not node.error:
-                found.append((contender, *jute.node(node.body)))
+                data, stat = jute.node(node.body)
+                found.append((as_it_is(contender, data), data, stat))
             elif node.error == jute.NO_AUTH and not there.error:
                 found.append((contender, b"", jute.stat(there.body)))
         return found

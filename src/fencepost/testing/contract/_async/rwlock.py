@@ -194,11 +194,25 @@ class AsyncRwlockChapter:
             assert grant.held
 
     @needs("shared", "downgrade")
+    async def test_a_reader_joins_a_writer_that_waited_before_it_and_went_on_as_a_reader(self, site: Site) -> None:
+        async with connect_to(site) as first, connect_to(site, label="second") as second:
+            held = await first.rwlock("a").write().acquire()
+            writer = AsyncAttempt(first.rwlock("a").write().acquire)
+            await until_waiting(first, "a", 1)
+            reader = AsyncAttempt(second.rwlock("a").read().acquire)
+            await until_waiting(first, "a", 2)
+            await held.release()
+            written = await writer.outcome()
+            assert not reader.ended.is_set()
+            await first.rwlock("a").downgrade(written)
+            assert (await reader.outcome()).token > written.token
+
+    @needs("shared", "downgrade")
     async def test_all_who_read_are_evicted_beside_a_writer_that_went_on_as_a_reader(self, site: Site) -> None:
         async with connect_to(site, ttl=site.ttl) as first, connect_to(site, label="second", ttl=site.ttl) as second:
             grant = await first.rwlock("a").write().acquire()
             await first.rwlock("a").downgrade(grant)
-            read = await second.rwlock("a").read().acquire(timeout=5)
+            read = await second.rwlock("a").read().acquire(timeout=0)
             taken = await second.evict("a")
             assert sorted(claim.holder.label for claim in taken) == ["first", "second"]
             assert {claim.ask.mode for claim in taken} == {Mode.SHARED}

@@ -194,11 +194,25 @@ class RwlockChapter:
             assert grant.held
 
     @needs("shared", "downgrade")
+    def test_a_reader_joins_a_writer_that_waited_before_it_and_went_on_as_a_reader(self, site: Site) -> None:
+        with connect_to(site) as first, connect_to(site, label="second") as second:
+            held = first.rwlock("a").write().acquire()
+            writer = Attempt(first.rwlock("a").write().acquire)
+            until_waiting(first, "a", 1)
+            reader = Attempt(second.rwlock("a").read().acquire)
+            until_waiting(first, "a", 2)
+            held.release()
+            written = writer.outcome()
+            assert not reader.ended.is_set()
+            first.rwlock("a").downgrade(written)
+            assert (reader.outcome()).token > written.token
+
+    @needs("shared", "downgrade")
     def test_all_who_read_are_evicted_beside_a_writer_that_went_on_as_a_reader(self, site: Site) -> None:
         with connect_to(site, ttl=site.ttl) as first, connect_to(site, label="second", ttl=site.ttl) as second:
             grant = first.rwlock("a").write().acquire()
             first.rwlock("a").downgrade(grant)
-            read = second.rwlock("a").read().acquire(timeout=5)
+            read = second.rwlock("a").read().acquire(timeout=0)
             taken = second.evict("a")
             assert sorted(claim.holder.label for claim in taken) == ["first", "second"]
             assert {claim.ask.mode for claim in taken} == {Mode.SHARED}

@@ -11,9 +11,7 @@ or clocks agree, and a fence refuses the older. docs/engines/redlock.md says mor
 """
 
 import random
-import re
 import secrets
-from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from typing import ClassVar
 
@@ -27,6 +25,7 @@ from fencepost.core.url import Url
 from fencepost.engines.redis import record
 from fencepost.engines.redis.key import SINGLE, Place
 from fencepost.engines.redis.lease import member
+from fencepost.engines.redis.redlock._sync.census import names
 from fencepost.engines.redis.redlock.agreement import agree
 from fencepost.engines.redis.redlock.answer import agreed, ahead, note_votes
 from fencepost.engines.redis.redlock.ballot import Ballot, any_reply, is_one, is_vote
@@ -34,7 +33,7 @@ from fencepost.engines.redis.redlock.fleet import threads as fleet
 from fencepost.engines.redis.redlock.lease import Entry, Lease
 from fencepost.engines.redis.redlock.renewal import LOST, compose, judge
 from fencepost.engines.redis.redlock.roster import roster
-from fencepost.engines.redis.redlock.script import ACCEPT, EVICT, LEAVE, NAMES, RELEASE, RENEW, YIELD
+from fencepost.engines.redis.redlock.script import ACCEPT, EVICT, LEAVE, RELEASE, RENEW, SHARE, YIELD
 from fencepost.engines.redis.redlock.tally import Tally
 from fencepost.engines.redis.redlock.waiter import Waiter
 from fencepost.engines.redis.resp import Reply, bulk
@@ -45,8 +44,6 @@ AUDIT_LENGTH = 1000
 MOST_PLACES = 10_000
 RELEASE_HEAD = RELEASE.head(3, 2)
 MARK = bulk(SINGLE.mark)
-# What means something in a pattern of keys.
-SPECIAL = re.compile(rb"[][*?^\\-]")
 FORGOTTEN = "a majority of nodes has no lease of this holder: it ended, or they lost their memory"
 
 
@@ -60,7 +57,6 @@ class RedlockEngine:
         # A majority of votes for each of several holders is more than a limit allows.
         counted=False,
         together=False,
-        downgrade=False,
         ttl_floor=0.1,
         neighbours=("redlock-py",),
     )
@@ -126,6 +122,9 @@ class RedlockEngine:
         if lease is None:
             return Gone(FORGOTTEN)
         entry = lease.entries.get(request.serial)
+        if entry is not None and entry.shared:
+            # Never claimed anew: a node where it is a reader still would take that for a vote to hold it alone.
+            return Granted((entry.token or 0,)) if self._share(entry) else Gone(LOST)
         if entry is None:
             if len(request.asks) > 1:
                 raise Refused("redlock:// grants one name at a time: ask for them one by one, all in the same order")
@@ -296,6 +295,25 @@ class RedlockEngine:
         silent = 0 if entry is None else sum(ballot.replies[node] is None for node in entry.votes)
         return ballot.ayes + silent >= self._majority
 
+    def share(self, claim: Claim) -> bool:
+        lease = self._leases.get(claim.holder.id)
+        entry = None if lease is None else lease.entries.get(claim.serial)
+        if entry is None or entry.token != claim.token:
+            return False
+        # From now on it is renewed as one or the other, and asks no node for a vote to hold it alone.
+        entry.shared, entry.alone = True, False
+        return self._share(entry)
+
+    def _share(self, entry: Entry) -> bool:
+        # All who can be reached: a reader needs the votes of a majority, too.
+        ballot = self._ballot(is_one, self._size)
+        self._fleet.ask(SHARE, [SHARE.pack([entry.place.lock, SINGLE.mark], entry.own)] * self._size, ballot)
+        ballot.check(self._majority)
+        silent = sum(ballot.replies[node] is None for node in entry.votes)
+        if ballot.ayes < self._majority <= ballot.ayes + silent:
+            raise Unavailable(f"{ballot.ayes} nodes let readers in, and {self._majority} are needed")
+        return ballot.ayes >= self._majority
+
     # What operators see and do
 
     def look(self, name: str) -> Snapshot:
@@ -310,29 +328,7 @@ class RedlockEngine:
         return Tally(name, place.lock, ballot.replies, self._majority)
 
     def names(self, prefix: str) -> Sequence[str]:
-        start = SPECIAL.sub(rb"\\\g<0>", (self._prefix + prefix).encode()) + b"*"
-        patterns = (start, SINGLE.prefix + b"queue\0" + start)
-        where = [b"0"] * self._size
-        found: list[set[bytes]] = [set() for _ in where]
-        failed: set[int] = set()
-        going = set(range(self._size))
-        while going:
-            ballot = self._ballot(any_reply, self._size, going)
-            self._fleet.ask(NAMES, [NAMES.pack([], cursor, *patterns) for cursor in where], ballot)
-            for node in list(going):
-                reply = ballot.replies[node]
-                if reply is None:
-                    failed.add(node)
-                else:
-                    where[node] = reply[0]
-                    found[node].update(reply[1])
-                if reply is None or reply[0] == b"0":
-                    going.discard(node)
-            if self._size - len(failed) < self._majority:
-                raise ballot.trouble(self._majority)
-        seen = Counter(lock for node, locks in enumerate(found) if node not in failed for lock in locks)
-        enough = self._majority - len(failed)
-        return sorted(lock.decode()[len(self._prefix) :] for lock, count in seen.items() if count >= enough)
+        return names(self._fleet, self._size, self._majority, self._prefix, prefix)
 
     def evict(self, name: str, by: str) -> tuple[Claim, ...]:
         place = self._place(name)

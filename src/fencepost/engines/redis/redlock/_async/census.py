@@ -1,0 +1,41 @@
+# Written by hand; the blocking twin under _sync is generated from it.
+"""Which names are held or waited for: found by looking through the keys of each node."""
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+
+from fencepost.engines.redis.key import SINGLE
+from fencepost.engines.redis.redlock.ballot import Ballot, any_reply
+from fencepost.engines.redis.redlock.fleet import aio as fleet
+from fencepost.engines.redis.redlock.script import NAMES
+
+# What means something in a pattern of keys.
+SPECIAL = re.compile(rb"[][*?^\\-]")
+
+
+async def names(nodes: fleet.Fleet, size: int, majority: int, prefix: str, start: str) -> Sequence[str]:
+    """The names that begin with `start`, as a majority of the nodes knows them."""
+    pattern = SPECIAL.sub(rb"\\\g<0>", (prefix + start).encode()) + b"*"
+    patterns = (pattern, SINGLE.prefix + b"queue\0" + pattern)
+    where = [b"0"] * size
+    found: list[set[bytes]] = [set() for _ in where]
+    failed: set[int] = set()
+    going = set(range(size))
+    while going:
+        ballot = Ballot(size, size, any_reply, going)
+        await nodes.ask(NAMES, [NAMES.pack([], cursor, *patterns) for cursor in where], ballot)
+        for node in list(going):
+            reply = ballot.replies[node]
+            if reply is None:
+                failed.add(node)
+            else:
+                where[node] = reply[0]
+                found[node].update(reply[1])
+            if reply is None or reply[0] == b"0":
+                going.discard(node)
+        if size - len(failed) < majority:
+            raise ballot.trouble(majority)
+    seen = Counter(lock for node, locks in enumerate(found) if node not in failed for lock in locks)
+    enough = majority - len(failed)
+    return sorted(lock.decode()[len(prefix) :] for lock, count in seen.items() if count >= enough)
