@@ -230,6 +230,20 @@ def test_a_silent_watch_is_made_up_for_by_looking_when_the_lease_is_renewed(serv
         assert taken[0].held
 
 
+def test_for_one_name_one_watch_is_left_open(server: ServerProcess, url: str) -> None:
+    with fencepost.connect(url, ttl=20) as first, fencepost.connect(url, ttl=20) as second:
+        held = first.lock("a").acquire()
+        taken: list[fencepost.Grant] = []
+        waiter = threading.Thread(target=lambda: taken.append(second.lock("a").acquire(timeout=30)))
+        waiter.start()
+        until(lambda: first.look("a").waiters)
+        held.release()
+        waiter.join(10)
+        assert taken[0].held
+        until(lambda: watchers(port_of(server)) <= 1)
+        assert watchers(port_of(server)) == 1
+
+
 def test_a_compacted_history_harms_nobody(server: ServerProcess, url: str) -> None:
     with fencepost.connect(url, ttl=20) as first, fencepost.connect(url, ttl=20) as second:
         held = first.lock("a").acquire()

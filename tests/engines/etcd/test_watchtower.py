@@ -4,11 +4,12 @@ import pytest
 
 from fencepost.core.claim import Ask, Request
 from fencepost.core.holder import Holder
+from fencepost.drivers.etcd import request
 from fencepost.drivers.etcd.protobuf import message, number, text
 from fencepost.engines.etcd.key import Place
 from fencepost.engines.etcd.lease import Entry, Lease
 from fencepost.engines.etcd.record import Contender
-from fencepost.engines.etcd.watchtower import LINGER, Watchtower
+from fencepost.engines.etcd.watchtower import LINGER, MOST_DOUBTS, Watchtower
 
 CREATED = number(3, 1)
 CANCELLED = number(4, 1) + text(6, b"etcdserver: no leader")
@@ -21,6 +22,15 @@ def said(watch: int, what: bytes, revision: int = 0) -> bytes:
 
 def left(key: bytes, revision: int) -> bytes:
     return message(11, number(1, 1) + message(2, text(1, key) + number(3, revision)))
+
+
+def watching(number: int) -> bytes:
+    place = Place("", "a")
+    return request.watch_range(number, place.start, place.end, writes=False)
+
+
+def ending(number: int) -> bytes:
+    return request.unwatch(number)
 
 
 class Town:
@@ -43,9 +53,12 @@ class Town:
     def open(self, revision: int = 11) -> int:
         view, waiter, new = self.tower.open(self.place)
         assert new
-        assert not waiter.stirred
+        assert self.tower.words(view) == [watching(view.number), watching(view.number + 1)]
         self.tower.hear(said(view.number, CREATED, revision))
+        assert not waiter.stirred
+        self.tower.hear(said(view.witness, CREATED, revision))
         assert waiter.stirred
+        assert self.tower.words(view) == [ending(view.witness)]
         return view.number
 
 
@@ -108,4 +121,58 @@ def test_a_watch_is_kept_for_a_while_after_the_last_who_waited() -> None:
     assert town.tower.idle() == []
     town.now += LINGER * 2
     assert [view.number for view in town.tower.idle()] == [watch]
+    assert town.tower.is_empty
+
+
+def test_a_watch_that_something_was_written_beside_is_replaced_by_the_next() -> None:
+    town = Town()
+    view, waiter, _ = town.tower.open(town.place)
+    _, other, _ = town.tower.open(town.place)
+    town.tower.words(view)
+    first, second = view.number, view.witness
+    town.tower.hear(said(first, CREATED, 11))
+    town.tower.hear(said(second, CREATED, 12))
+    assert (waiter.stirred, other.stirred, view.is_live) == (True, False, False)
+    third = second + 1
+    assert town.tower.words(view) == [ending(first), watching(third)]
+    town.tower.hear(said(third, CREATED, 12))
+    assert other.stirred
+    assert town.tower.words(view) == [ending(third)]
+    assert (view.number, view.is_live, view.live_from) == (second, True, 12)
+
+
+def test_only_the_watch_that_is_kept_is_listened_to() -> None:
+    town = Town()
+    watch = town.open()
+    town.tower.station(town.entry, {"a": town.queue}, 12)
+    town.tower.hear(said(watch + 1, left(b"a/ff", 13)))
+    town.tower.hear(said(watch + 1, CANCELLED))
+    assert not town.entry.waiter.stirred
+    town.tower.hear(said(watch, left(b"a/ff", 13)))
+    assert town.entry.waiter.stirred
+
+
+def test_where_something_is_written_all_the_time_a_watch_is_taken_as_it_is() -> None:
+    town = Town()
+    view, waiter, _ = town.tower.open(town.place)
+    town.tower.words(view)
+    revision = 11
+    town.tower.hear(said(view.number, CREATED, revision))
+    for _ in range(MOST_DOUBTS):
+        revision += 1
+        town.tower.hear(said(view.witness, CREATED, revision))
+        assert not view.is_live
+        town.tower.words(view)
+    waiter.stirred = False
+    town.tower.hear(said(view.witness, CREATED, revision + 1))
+    assert (view.is_live, waiter.stirred, view.live_from) == (True, True, revision)
+
+
+def test_of_a_view_that_is_over_nothing_more_is_asked() -> None:
+    town = Town()
+    view, _, _ = town.tower.open(town.place)
+    town.tower.words(view)
+    town.tower.hear(said(view.witness, CANCELLED))
+    assert view.is_over
+    assert town.tower.words(view) == []
     assert town.tower.is_empty

@@ -24,8 +24,13 @@ class View:
         self.place = place
         self.number = number
         self.for_readers = for_readers
+        # The watch opened right after it, which tells whether it keeps up; and one that is not needed any more.
+        self.witness = 0
+        self.surplus = 0
+        self.doubts = 0
         # Whether the server has confirmed the watch: from then on nothing is missed.
         self.is_live = False
+        self.is_over = False
         self.live_from = 0
         self.openers: list[Waiter] = []
         # Who waits here in this session.

@@ -7,7 +7,7 @@ import itertools
 from collections.abc import Callable, Collection, Mapping
 
 from fencepost._runtime.state import StateLock
-from fencepost.drivers.etcd import answer
+from fencepost.drivers.etcd import answer, request
 from fencepost.drivers.etcd.waiter import Waiter
 from fencepost.engines.etcd.key import Place
 from fencepost.engines.etcd.lease import Entry
@@ -15,6 +15,8 @@ from fencepost.engines.etcd.queue import granted
 from fencepost.engines.etcd.record import Contender
 from fencepost.engines.etcd.view import View
 
+# How often a watch that may lag is replaced by the next, until it is taken as it is.
+MOST_DOUBTS = 5
 # How long a watch is kept open for nobody: the next to wait for that name need not open one.
 LINGER = 1.0
 
@@ -44,6 +46,25 @@ class Watchtower:
             view.openers.append(waiter)
             return view, waiter, new
 
+    def words(self, view: View) -> list[bytes]:
+        """What whoever opens the view is to say now, on and on until it is live, and once then.
+
+        Two watches are opened, one right after the other. etcd opens a watch at the revision after the one that it has
+        just looked up. If something is written in between, that is in the past already, and the watch is told
+        of nothing before a loop that runs every 100 ms has caught up with it. If the second was opened at the same
+        revision as the first, nothing came between.
+        """
+        with self._lock:
+            ended, view.surplus = view.surplus, 0
+            said = [request.unwatch(ended)] if ended else []
+            opened = []
+            if not view.is_live and not view.is_over:
+                opened = [next(self._numbers)] if view.witness else [view.number, next(self._numbers)]
+                view.witness = opened[-1]
+                self._by_number[view.witness] = view
+            place, writes = view.place, view.for_readers
+            return [*said, *(request.watch_range(number, place.start, place.end, writes=writes) for number in opened)]
+
     def drop(self, view: View) -> None:
         """It hears no more."""
         with self._lock:
@@ -56,9 +77,11 @@ class Watchtower:
 
     def _drop(self, view: View) -> None:
         self._by_number.pop(view.number, None)
+        self._by_number.pop(view.witness, None)
         if self._views.get((view.place.name, view.for_readers)) is view:
             del self._views[view.place.name, view.for_readers]
         view.is_live = False
+        view.is_over = True
         for waiter in [*view.openers, *(entry.waiter for entry in view.entries.values())]:
             waiter.stir()
 
@@ -71,15 +94,28 @@ class Watchtower:
             if news.ended is not None:
                 self._drop(view)
             elif news.created:
-                view.is_live = True
-                view.live_from = news.revision
-                while view.openers:
-                    view.openers.pop().stir()
-            elif view.hear(news.events):
+                self._created(view, news.watch, news.revision)
+            elif news.watch == view.number and view.hear(news.events):
                 for entry in list(view.entries.values()):
                     if self._concerns(view, entry):
                         entry.waiter.stir()
                 view.await_ends()
+
+    def _created(self, view: View, number: int, revision: int) -> None:
+        if number == view.number:
+            view.live_from = revision
+        elif revision == view.live_from or view.doubts >= MOST_DOUBTS:
+            self._by_number.pop(number, None)
+            view.surplus = number
+            view.is_live = True
+            while view.openers:
+                view.openers.pop().stir()
+        else:
+            # The first may lag: the second takes its place, and needs a witness of its own.
+            view.doubts += 1
+            self._by_number.pop(view.number, None)
+            view.surplus, view.number, view.live_from = view.number, number, revision
+            view.openers[0].stir()
 
     def _concerns(self, view: View, entry: Entry) -> bool:
         """Whether this one is granted now, or is not in the queue any more."""

@@ -11,7 +11,7 @@ Limits: etcd counts leases in whole seconds, from the answer of its leader, and 
 
 import math
 import secrets
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from typing import ClassVar
 
 from fencepost._runtime import aio as runtime
@@ -27,12 +27,13 @@ from fencepost.drivers.etcd.endpoint import TLS_OPTIONS, Endpoints
 from fencepost.drivers.etcd.wire import aio as wire
 from fencepost.engines.etcd import key, queue, step
 from fencepost.engines.etcd._async.cells import AsyncCells
+from fencepost.engines.etcd._async.lookout import AsyncLookout
 from fencepost.engines.etcd.key import Place
 from fencepost.engines.etcd.lease import Entry, Lease
 from fencepost.engines.etcd.record import Contender, eviction_of
 from fencepost.engines.etcd.sight import Sight
 from fencepost.engines.etcd.watchtower import Watchtower
-from fencepost.errors import EngineError, Unavailable
+from fencepost.errors import Unavailable
 
 PAGE = 5_000
 BATCH = 100
@@ -63,12 +64,12 @@ class AsyncEtcdEngine:
         self._prefix = url.options.get("prefix", "")
         self._client = AsyncClient(Endpoints(url), patience)
         self._step = step.Step(self._prefix)
-        self._patience = patience
         self._now = clock.now
         self._leases: dict[str, Lease] = {}
         self._places: dict[str, Place] = {}
         self._tower = Watchtower(clock.now)
         self._ear = wire.Ear(self._tower.hear, self._tower.drop_all)
+        self._lookout = AsyncLookout(self._tower, self._ear, self._client.link, now=clock.now, patience=patience)
         self._sight = Sight(clock.now)
         self.cells = AsyncCells(self._client, self._prefix)
 
@@ -87,7 +88,7 @@ class AsyncEtcdEngine:
         if seconds <= 0:
             self._forget(lease, FORGOTTEN)
             return Renewal(alive=False)
-        await self._tidy()
+        await self._lookout.tidy()
         there, gone = set(keys), []
         for claim in claims:
             entry = lease.entries.get(claim.serial)
@@ -188,7 +189,7 @@ class AsyncEtcdEngine:
             lease.drop(entry)
             return Busy(seen)
         if not self._tower.station(entry, queues, revision):
-            await self._watch(queues, for_readers=entry.is_reader)
+            await self._lookout.open([self._place(name) for name in queues], for_readers=entry.is_reader)
             return await self._check(lease, entry, wait)
         return Queued(entry.request, seen, entry)
 
@@ -330,33 +331,6 @@ class AsyncEtcdEngine:
             if not further:
                 return queues, outcome.revision
             places += [self._place(name) for name in sorted(further)]
-
-    async def _watch(self, names: Iterable[str], *, for_readers: bool) -> None:
-        """Hear of the queues of these names from now on."""
-        for name in names:
-            view, waiter, new = self._tower.open(self._place(name), for_readers=for_readers)
-            try:
-                if new:
-                    watch = ask.watch_range(view.number, view.place.start, view.place.end, writes=for_readers)
-                    await self._ear.say(watch, self._client.link)
-                await self._ear.wait(waiter, self._now() + self._patience)
-            finally:
-                if not view.is_live:
-                    self._tower.drop(view)
-            if not view.is_live:
-                raise Unavailable(f"etcd at {self._client.link.endpoints} did not confirm a watch")
-
-    async def _tidy(self) -> None:
-        """End the watches that nobody needs any more."""
-        for view in self._tower.idle():
-            if self._tower.is_empty:
-                self._ear.close()
-            elif self._ear.is_open:
-                try:
-                    await self._ear.say(ask.unwatch(view.number), self._client.link)
-                except EngineError:
-                    # The stream is lost, and with it every watch: whoever waits opens another.
-                    return
 
     async def _commit(self, transaction: bytes) -> Outcome:
         outcome = await self._client.commit(transaction)
