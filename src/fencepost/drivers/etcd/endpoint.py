@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from fencepost.core.url import Url
 from fencepost.drivers.etcd.http2 import Method
 from fencepost.drivers.etcd.request import LEASE_KEEP_ALIVE, WATCH
+from fencepost.drivers.tls import context_of
 
 PORT = 2379
 TLS_OPTIONS = ("ca", "cert", "key")
@@ -60,11 +61,6 @@ class Endpoints:
 def _tls(url: Url) -> ssl.SSLContext | None:
     if url.scheme != "etcds":
         return None
-    try:
-        context = ssl.create_default_context(cafile=url.options.get("ca"))
-        if "cert" in url.options:
-            context.load_cert_chain(url.options["cert"], url.options.get("key"))
-    except OSError as error:
-        raise ValueError(f"the certificates in {url} can not be read: {error}") from error
+    context = context_of(url)
     context.set_alpn_protocols(["h2"])
     return context

@@ -6,6 +6,7 @@ from typing import Any
 from urllib.parse import quote
 
 from fencepost.core.url import Url
+from fencepost.drivers.tls import context_of
 
 PORT = 8500
 TLS_PORT = 8501
@@ -71,7 +72,7 @@ def locate(url: Url) -> Address:
     behavior = url.options.get("behavior", "delete")
     if behavior not in BEHAVIORS:
         raise ValueError(f"option 'behavior' in {url} is 'delete' or 'release', not '{behavior}'")
-    tls = _tls(url) if secure else None
+    tls = context_of(url) if secure else None
     port = TLS_PORT if secure else PORT
     where = {key: url.options[key] for key in ("dc", "ns") if key in url.options}
     lock_delay = _seconds(url, "lock_delay", MOST_LOCK_DELAY) if "lock_delay" in url.options else None
@@ -102,13 +103,3 @@ def _seconds(url: Url, option: str, most: float) -> float:
     if not 0 <= seconds <= most:
         raise ValueError(f"option '{option}' in {url} is a number of seconds from 0 to {most:g}")
     return seconds
-
-
-def _tls(url: Url) -> ssl.SSLContext:
-    try:
-        context = ssl.create_default_context(cafile=url.options.get("ca"))
-        if "cert" in url.options:
-            context.load_cert_chain(url.options["cert"], url.options.get("key"))
-    except OSError as error:
-        raise ValueError(f"the certificates in {url} can not be read: {error}") from error
-    return context

@@ -4,6 +4,7 @@ import ssl
 from dataclasses import dataclass, field, replace
 
 from fencepost.core.url import Url
+from fencepost.drivers.tls import context_of
 from fencepost.engines.redis.resp import pack
 
 PORT = 6379
@@ -79,10 +80,4 @@ def count(url: Url, option: str) -> int:
 def _tls(url: Url) -> ssl.SSLContext | None:
     if url.scheme != "rediss" and url.options.get("tls", "no") != "yes":
         return None
-    try:
-        context = ssl.create_default_context(cafile=url.options.get("ca"))
-        if "cert" in url.options:
-            context.load_cert_chain(url.options["cert"], url.options.get("key"))
-    except OSError as error:
-        raise ValueError(f"the certificates in {url} can not be read: {error}") from error
-    return context
+    return context_of(url)

@@ -4,6 +4,7 @@ import ssl
 from dataclasses import dataclass, field
 
 from fencepost.core.url import Url
+from fencepost.drivers.tls import context_of
 from fencepost.engines.zookeeper import jute
 
 PORT = 2181
@@ -103,10 +104,4 @@ def _tls(url: Url) -> ssl.SSLContext | None:
         if given:
             raise ValueError(f"option '{given[0]}' in {url} is for TLS: add tls=yes")
         return None
-    try:
-        context = ssl.create_default_context(cafile=url.options.get("ca"))
-        if "cert" in url.options:
-            context.load_cert_chain(url.options["cert"], url.options.get("key"))
-    except OSError as error:
-        raise ValueError(f"the certificates in {url} can not be read: {error}") from error
-    return context
+    return context_of(url)
