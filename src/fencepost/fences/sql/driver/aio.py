@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any, Protocol
 
 from fencepost.fences.sql.dialect import POSTGRESQL, SQLITE, Dialect, dialect_named
-from fencepost.fences.sql.driver.kind import library, refuse
+from fencepost.fences.sql.driver.kind import Adapter, adapter_of
 from fencepost.fences.sql.statement import Answer, positional, pyformat
 
 Params = Mapping[str, Any]
@@ -45,25 +45,12 @@ def adapt(connection: Any) -> Driver:
         "aiosqlite": Aiosqlite,
         "sqlalchemy": Sqlalchemy,
     }
-    kind = kinds.get(library(connection))
-    if kind is None or not kind.fits(connection):
-        raise refuse(connection, TAKES)
-    driver: Driver = kind(connection)
+    driver: Driver = adapter_of(connection, kinds, TAKES)
     return driver
 
 
-class _Scripts:
+class _Scripts(Adapter):
     """What these libraries have in common."""
-
-    dialect: Dialect
-    alone = False
-
-    def __init__(self, connection: Any) -> None:
-        self.connection = connection
-
-    @classmethod
-    def fits(cls, connection: Any) -> bool:
-        return True
 
     async def script(self, *statements: str) -> None:
         raise NotImplementedError

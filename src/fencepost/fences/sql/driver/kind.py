@@ -1,4 +1,29 @@
-"""Which library a connection is of, found without importing any."""
+"""Which library a connection is of, found without importing any, and what drivers of all libraries have in common."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from fencepost.fences.sql.dialect import Dialect
+
+
+class Adapter:
+    dialect: Dialect
+    alone = False
+
+    def __init__(self, connection: Any) -> None:
+        self.connection = connection
+
+    @classmethod
+    def fits(cls, connection: Any) -> bool:
+        return True
+
+
+def adapter_of(connection: Any, kinds: Mapping[str, type[Adapter]], takes: str) -> Any:
+    """The driver for a connection, of the one of `kinds` that is for its library."""
+    kind = kinds.get(library(connection))
+    if kind is None or not kind.fits(connection):
+        raise TypeError(f"a SQL fence takes {takes}, not {type(connection).__name__}")
+    return kind(connection)
 
 
 def library(connection: object) -> str:
@@ -9,7 +34,3 @@ def library(connection: object) -> str:
         if package in known:
             return package.lstrip("_")
     return type(connection).__module__.partition(".")[0]
-
-
-def refuse(connection: object, takes: str) -> TypeError:
-    return TypeError(f"a SQL fence takes {takes}, not {type(connection).__name__}")

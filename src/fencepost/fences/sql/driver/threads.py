@@ -6,7 +6,7 @@ from functools import cache
 from typing import Any, Protocol
 
 from fencepost.fences.sql.dialect import MYSQL, POSTGRESQL, SQLITE, Dialect, dialect_named
-from fencepost.fences.sql.driver.kind import library, refuse
+from fencepost.fences.sql.driver.kind import Adapter, adapter_of
 from fencepost.fences.sql.statement import Answer, pyformat
 
 Params = Mapping[str, Any]
@@ -49,21 +49,12 @@ def adapt(connection: Any) -> Driver:
         "sqlalchemy": Sqlalchemy,
         "django": Django,
     }
-    kind = kinds.get(library(connection))
-    if kind is None or not kind.fits(connection):
-        raise refuse(connection, TAKES)
-    driver: Driver = kind(connection)
+    driver: Driver = adapter_of(connection, kinds, TAKES)
     return driver
 
 
-class _Cursors:
+class _Cursors(Adapter):
     """What libraries with cursors have in common."""
-
-    dialect: Dialect
-    alone = False
-
-    def __init__(self, connection: Any) -> None:
-        self.connection = connection
 
     @classmethod
     def fits(cls, connection: Any) -> bool:
