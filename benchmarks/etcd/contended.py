@@ -13,7 +13,7 @@ WANTED = 2.5
 
 
 def run(folder: Path, dice: random.Random, *, quick: bool) -> Section:
-    processes, rounds, seconds = (3, 1, 0.3) if quick else (8, 3, 2.0)
+    processes, rounds, seconds = (3, 1, 0.3) if quick else (8, 9, 1.0)
     with running(folder) as server:
         place = place_of(server)
         found = contend(contestants.ALL, place, dice, processes=processes, rounds=rounds, seconds=seconds)

@@ -11,7 +11,7 @@ from benchmarks.zookeeper.server import serving
 
 
 def run(folder: Path, dice: random.Random, *, quick: bool) -> Section:
-    processes, rounds, seconds = (3, 1, 0.3) if quick else (8, 3, 2.0)
+    processes, rounds, seconds = (3, 1, 0.3) if quick else (8, 9, 1.0)
     with serving() as server:
         found = contend(contestants.ALL, server.port, dice, processes=processes, rounds=rounds, seconds=seconds)
     rate, peer = found.rate, KazooLock.name

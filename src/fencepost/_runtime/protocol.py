@@ -8,8 +8,8 @@ ROOM = 65_536
 class Protocol(asyncio.BufferedProtocol):
     """Is given what came, as `asyncio.Protocol` is, and reads it into room that it keeps.
 
-    That one takes 256 KiB of new memory for every read, however little comes. To get so much from the system and give
-    it back costs more than the read itself: 13 µs in place of 1.4, and over 40 where page faults are dear.
+    That one takes 256 KiB of new memory for every read, however little comes. In many processes it is fetched from the
+    system and given back each time, which costs more than the read itself: 13 µs in place of 1.4.
     """
 
     def __init__(self) -> None:
