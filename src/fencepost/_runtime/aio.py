@@ -176,6 +176,8 @@ class Inbox:
     """Datagrams of one socket, `most` bytes of each, for one reader at a time."""
 
     __slots__ = ("_most", "_source")
+    # A loop that stayed awake for one datagram would keep all its tasks waiting.
+    catches = False
 
     def __init__(self, source: socket.socket, most: int) -> None:
         self._source = source
@@ -192,6 +194,10 @@ class Inbox:
             return self._source.recv(self._most, socket.MSG_DONTWAIT)
         except BlockingIOError:
             return None
+
+    async def catch(self, seconds: float) -> bytes | None:
+        """The next if it comes within so few seconds."""
+        return await self.receive(seconds)
 
 
 def current_flow() -> object:

@@ -11,6 +11,10 @@ from fencepost.core.claim import Claim, Mode, Request
 from fencepost.engines.sqlite.mailbox import Letter, made
 from fencepost.engines.sqlite.place import LOOK_AFTER, Place
 from fencepost.engines.sqlite.queue import Queue
+from fencepost.engines.sqlite.vigil import Vigil
+
+# How often to try again while somebody is inside the gate.
+PATIENCE = 8
 
 
 class Lane:
@@ -19,9 +23,10 @@ class Lane:
     `is_open` says whether this engine has seen a relay of late.
     """
 
-    def __init__(self, queue: Queue) -> None:
+    def __init__(self, queue: Queue, vigil: Vigil) -> None:
         self.is_open = False
         self._queue = queue
+        self._vigil = vigil
         self._store = queue.store
         self._gate = queue.store.gate
         self._tracks = queue.store.tracks
@@ -30,7 +35,7 @@ class Lane:
     def claim(self, request: Request) -> Granted | Queued | None:
         gate = self._gate
         try:
-            if not gate.try_enter():
+            if not gate.try_enter() and not self._enter_soon():
                 return None
             try:
                 return self.claim_inside(request)
@@ -43,7 +48,7 @@ class Lane:
         """What to tell whoever has the name now."""
         gate = self._gate
         try:
-            if not gate.try_enter():
+            if not gate.try_enter() and not self._enter_soon():
                 return None
             try:
                 return self.release_inside(claim)
@@ -51,6 +56,11 @@ class Lane:
                 gate.leave()
         except OSError:
             return None
+
+    def _enter_soon(self) -> bool:
+        """Whoever is inside is out within microseconds, and the long way takes longer than that."""
+        try_enter = self._gate.try_enter
+        return any(try_enter() for _ in range(PATIENCE))
 
     def release_inside(self, claim: Claim) -> Sequence[Letter] | None:
         holder, _, ask, token = claim
@@ -80,7 +90,9 @@ class Lane:
             return None
         queue.latest[who] = serial
         number = self._gate.mint()
-        before = relay.join(number, number, now, serial, lease_ends, who, mailbox)
+        # Where several wait in one engine, its reader has others to serve.
+        call = not queue.places and self._vigil.is_wanted()
+        before = relay.join(number, number, now, serial, lease_ends, who, mailbox, call)
         if before is None:
             return None
         if not before:

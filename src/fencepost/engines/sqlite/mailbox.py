@@ -1,7 +1,7 @@
 """Letters between engines: datagrams, so that a waiter is told its grant without looking.
 
-A letter is `holder serial token,token`; without tokens it means: look again. A full box loses letters, but
-then its owner finds it full, and looks for all that it waits for.
+A letter is `holder serial token,token`; without tokens it means: look again, and with 0, which is nobody's: soon it
+is your turn. A full box loses letters, but then its owner finds it full, and looks for all that it waits for.
 """
 
 import errno
@@ -17,6 +17,7 @@ from fencepost.engines.sqlite.location import make_folder
 
 LONGEST = 4096
 MOST_ADDRESSES = 64
+SOON = (0,)
 NOBODY = (errno.ECONNREFUSED, errno.ENOENT)
 # A NamedTuple, without the two calls that its own constructor takes.
 made = tuple.__new__

@@ -14,15 +14,17 @@ class Place:
     """What is known without looking.
 
     `tokens` came in a letter, `over` says why the wait ended, and `stirred` that either did, or that looking again
-    may help. `watching` are the processes whose death would be news, and at `until` the first lease of theirs ends.
+    may help; `near` that the turn comes soon. `watching` are the processes whose death would be news, and at `until`
+    the first lease of theirs ends.
     """
 
-    __slots__ = ("bell", "over", "stirred", "tokens", "turns", "until", "watching")
+    __slots__ = ("bell", "near", "over", "stirred", "tokens", "turns", "until", "watching")
 
     def __init__(self, turns: tuple[int, ...], until: float = 0.0) -> None:
         self.turns = turns
         self.until = until
         self.bell: Any = None
+        self.near = False
         self.tokens: tuple[int, ...] = ()
         self.over: str | None = None
         self.stirred = False

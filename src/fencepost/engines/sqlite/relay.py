@@ -17,7 +17,8 @@ from typing import NamedTuple
 from zlib import crc32
 
 from fencepost.engines.sqlite.gate import RELAYS, TRACKS, Gate
-from fencepost.engines.sqlite.mailbox import Letter, made
+from fencepost.engines.sqlite.mailbox import SOON, Letter, made
+from fencepost.engines.sqlite.vigil import QUICK
 
 # A slot: four words, the name, and the ring.
 _SLOT = 4096
@@ -32,6 +33,10 @@ _RUNNER = struct.Struct(f"<QQdqdBB{_LONGEST_HOLDER}s{_LONGEST_MAILBOX}s")
 # Its second and third: what a grant changes.
 _GRANT = struct.Struct("<Qd")
 _TOKEN = 8
+_SINCE = struct.Struct("<d")
+_SINCE_AT = 16
+# The word of a place that is not 0 while whoever stands there wants to be called before its turn.
+_CALL = 14
 
 
 class Runner(NamedTuple):
@@ -89,9 +94,20 @@ class Track:
         return bool(words[self._head] == words[self._tail])
 
     def join(
-        self, ticket: int, token: int, since: float, serial: int, lease_ends: float, holder: str, mailbox: str
+        self,
+        ticket: int,
+        token: int,
+        since: float,
+        serial: int,
+        lease_ends: float,
+        holder: str,
+        mailbox: str,
+        call: bool = False,
     ) -> int | None:
-        """Stand behind the last: behind how many; whoever is alone has the name. None if there is no room."""
+        """Stand behind the last: behind how many; whoever is alone has the name. None if there is no room.
+
+        With `call`, shortly before its turn it is told so.
+        """
         gate = self._gate
         words = gate.words
         tail: int = words[self._tail]
@@ -101,18 +117,21 @@ class Track:
             return None
         at = self._ring + tail % ROOM * _PLACE
         _RUNNER.pack_into(gate.notes, at, ticket, token, since, serial, lease_ends, len(who), len(where), who, where)
+        words[at // 8 + _CALL] = call
         words[self._tail] = tail + 1
         return before
 
     def pass_on(self, token: int, now: float) -> tuple[Letter, ...] | None:
         """From the holder with this token to the next in line: what to tell it, nothing if nobody is.
 
+        And what to tell the one after it, if that is to be called.
         None if the name is not held with it, or the next in line may be without a lease: then nothing has changed.
         """
         gate = self._gate
         words, notes = gate.words, gate.notes
         head, tail = words[self._head], words[self._tail]
-        if head == tail or words[(self._ring + head % ROOM * _PLACE + _TOKEN) // 8] != token:
+        was = self._ring + head % ROOM * _PLACE
+        if head == tail or words[(was + _TOKEN) // 8] != token:
             return None
         heir = head + 1
         if heir == tail:
@@ -125,7 +144,17 @@ class Track:
         number = gate.mint()
         _GRANT.pack_into(notes, at + _TOKEN, number, now)
         words[self._head] = heir
-        return (made(Letter, (where[:wide].decode(), who[:long].decode(), serial, (number,))),)
+        letter = made(Letter, (where[:wide].decode(), who[:long].decode(), serial, (number,)))
+        if heir + 1 < tail and now - _SINCE.unpack_from(notes, was + _SINCE_AT)[0] < QUICK:
+            return self._with_call(letter, heir + 1)
+        return (letter,)
+
+    def _with_call(self, letter: Letter, number: int) -> tuple[Letter, ...]:
+        at = self._ring + number % ROOM * _PLACE
+        if not self._gate.words[at // 8 + _CALL]:
+            return (letter,)
+        _, _, _, serial, _, long, wide, who, where = _RUNNER.unpack_from(self._gate.notes, at)
+        return letter, made(Letter, (where[:wide].decode(), who[:long].decode(), serial, SOON))
 
     def runners(self) -> Iterator[Runner]:
         """All of them, the holder first."""

@@ -41,6 +41,7 @@ from fencepost.engines.sqlite.settlement import gone
 from fencepost.engines.sqlite.sight import Sight
 from fencepost.engines.sqlite.store import Store
 from fencepost.engines.sqlite.trouble import explain
+from fencepost.engines.sqlite.vigil import Vigil
 from fencepost.errors import EngineError, Unavailable
 
 T = TypeVar("T")
@@ -71,12 +72,13 @@ class AsyncSqliteEngine:
         self._store = Store(self._path)
         self._mailbox = Mailbox(self._store.mail)
         self._queue = Queue(self._store, self._mailbox, Peers(), clock.now)
-        self._lane = Lane(self._queue)
+        vigil = Vigil(able=runtime.Inbox.catches)
+        self._lane = Lane(self._queue, vigil)
         self._claims = Claims(self._queue, self._lane)
         self._leases = Leases(self._queue)
         self._meters = Meters(self._store, clock.now)
         self._sight = Sight(self._queue, self._leases)
-        self._room = AsyncRoom(self._mailbox, self._queue.places, clock)
+        self._room = AsyncRoom(self._mailbox, self._queue.places, vigil, clock)
         self.cells = AsyncCells(self._path, clock, patience)
 
     async def lease_open(self, holder: Holder, ttl: float) -> None:

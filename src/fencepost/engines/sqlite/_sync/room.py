@@ -13,11 +13,13 @@ from fencepost._runtime.clock import LONGEST_NAP
 from fencepost.engines.sqlite import mailbox
 from fencepost.engines.sqlite.place import Key, Place
 from fencepost.engines.sqlite.process import Peer
+from fencepost.engines.sqlite.vigil import AWAKE, Vigil
 
 
 class Room:
-    def __init__(self, box: mailbox.Mailbox, places: dict[Key, Place], clock: runtime.Clock) -> None:
+    def __init__(self, box: mailbox.Mailbox, places: dict[Key, Place], vigil: Vigil, clock: runtime.Clock) -> None:
         self._box = box
+        self._vigil = vigil
         self._places = places
         self._now = clock.now
         self._present: deque[Place] = deque()
@@ -94,7 +96,7 @@ class Room:
             while not place.stirred and (left := until - self._now()) > 0:
                 left = min(left, LONGEST_NAP)
                 if not (self._watched and (place.watching or len(self._places) > 1)):
-                    letter = self._inbox.receive(left)
+                    letter = (self._stay_awake(place) if place.near else self._inbox.receive(left))
                     if letter is not None:
                         self._hand_out(letter)
                         count += 1
@@ -116,6 +118,14 @@ class Room:
             # The mailbox was closed under us, and every place stirred.
             if not self._closed:
                 raise
+
+    def _stay_awake(self, place: Place) -> bytes | None:
+        place.near = False
+        until = self._now() + AWAKE
+        letter = self._inbox.catch(AWAKE)
+        # If it took longer, somebody else wanted the processor.
+        self._vigil.end(in_vain=letter is None or self._now() > until)
+        return letter
 
     def _deliver(self) -> int:
         """Hand out the mail there is, or the first of it if only one waits; how much that was."""
@@ -140,7 +150,11 @@ class Room:
             return
         key, tokens = mailbox.read(letter)
         addressee = self._places.get(key)
-        if addressee is not None:
+        if addressee is None:
+            return
+        if tokens == mailbox.SOON:
+            addressee.near = True
+        else:
             addressee.stir(tokens=tokens)
 
     def _died(self, fd: int) -> None:
