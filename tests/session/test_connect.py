@@ -1,5 +1,6 @@
 """Bad input raises at once, says what to do, and nothing is sent."""
 
+import dataclasses
 import math
 
 import pytest
@@ -92,8 +93,6 @@ def test_a_holder_is_called_by_the_name_it_gave_itself(monkeypatch: pytest.Monke
 
 
 def test_an_engine_without_shared_locks_says_so_when_the_lock_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
-    import dataclasses
-
     session = fencepost.connect("memory://")
     monkeypatch.setattr(session.engine, "traits", dataclasses.replace(session.traits, shared=False), raising=False)
     with pytest.raises(fencepost.Unsupported, match="no shared locks"):
@@ -106,3 +105,12 @@ def test_requiring_remaining_time_rejects_nonsense() -> None:
         for seconds in (-1, math.nan):
             with pytest.raises(ValueError, match="seconds"):
                 grant.require(seconds)
+
+
+def test_an_engine_that_can_not_downgrade_says_so_and_the_lock_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    with fencepost.connect("memory://", ttl=5) as session, session.rwlock("a").write() as grant:
+        lesser = dataclasses.replace(session.traits, downgrade=False)
+        monkeypatch.setattr(session.engine, "traits", lesser, raising=False)
+        with pytest.raises(fencepost.Unsupported, match="trait 'downgrade'"):
+            session.rwlock("a").downgrade(grant)
+        assert grant.held

@@ -128,6 +128,32 @@ def test_a_claim_whose_reply_is_lost_leaves_no_phantom_holder(port: int, scheme:
         session.lock("a").acquire(timeout=8).release()
 
 
+@pytest.mark.parametrize("then", ["asked again", "given back"])
+def test_an_advisory_lock_whose_sharing_is_answered_late_is_shared_once(port: int, then: str) -> None:
+    """The connection lives on: a second shared lock on it would outlive the grant."""
+    with (
+        fencepost.connect(at(port, "postgresql+advisory"), ttl=9) as other,
+        fencepost.connect(at(port, "postgresql+advisory"), ttl=9) as session,
+    ):
+        # So that the statement is prepared: else that is what is late.
+        with session.rwlock("a").write() as warm:
+            session.rwlock("a").downgrade(warm)
+        written = session.rwlock("a").write().acquire()
+        ((backend,),) = query(port, OF_HOLDERS)
+        os.kill(int(backend), signal.SIGSTOP)
+        try:
+            with pytest.raises(Uncertain, match="ours still"):
+                session.rwlock("a").downgrade(written)
+        finally:
+            os.kill(int(backend), signal.SIGCONT)
+        if then == "asked again":
+            session.rwlock("a").downgrade(written)
+            with other.rwlock("a", timeout=5).read():
+                assert written.held
+        written.release()
+        assert other.rwlock("a").write().try_acquire() is not None
+
+
 def test_a_claim_that_arrives_after_its_withdrawal_is_not_granted(port: int) -> None:
     with fencepost.connect(at(port), ttl=20) as session:
         keeper = session.keeper()

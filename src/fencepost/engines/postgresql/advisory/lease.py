@@ -36,7 +36,7 @@ class Hold(Generic[Connection]):
 class Entry(Generic[Connection]):
     """A request as it stands on its connection: with a token it is held; without one, anything may have come of it."""
 
-    __slots__ = ("ask", "hold", "request", "since", "token", "waiting")
+    __slots__ = ("ask", "hold", "request", "sharing", "since", "token", "waiting")
 
     def __init__(self, request: Request, hold: Hold[Connection], since: float, *, waiting: bool) -> None:
         self.request = request
@@ -45,6 +45,8 @@ class Entry(Generic[Connection]):
         self.since = since
         self.waiting = waiting
         self.token: int | None = None
+        # Whether it was asked to go on as a reader, and nobody has heard what came of that.
+        self.sharing = False
 
     @property
     def claim(self) -> Claim:

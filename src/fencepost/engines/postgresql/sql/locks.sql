@@ -31,8 +31,14 @@ SELECT pg_advisory_unlock_shared(hashtextextended($1, 0)),
        pg_advisory_unlock_shared(hashtext($1), ($2::bigint & 2147483647)::integer)
 
 -- name: share
-SELECT CASE WHEN pg_advisory_lock_shared(hashtextextended($1, 0)) IS NOT NULL
-       THEN pg_advisory_unlock(hashtextextended($1, 0)) END
+SELECT CASE WHEN bool_or(mode = 'ExclusiveLock')
+       THEN CASE WHEN pg_advisory_lock_shared(hashtextextended($1, 0)) IS NOT NULL
+            THEN pg_advisory_unlock(hashtextextended($1, 0)) END
+       ELSE count(*) > 0 END
+FROM pg_locks WHERE pid = pg_backend_pid() AND locktype = 'advisory' AND objsubid = 1
+  AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+  AND classid = ((hashtextextended($1, 0) >> 32) & 4294967295)::oid
+  AND objid = (hashtextextended($1, 0) & 4294967295)::oid
 
 -- name: release all
 SELECT pg_advisory_unlock_all()

@@ -28,6 +28,7 @@ from fencepost.engines.postgresql._async.channel import AsyncChannel
 from fencepost.engines.postgresql._async.store import AsyncStore
 from fencepost.engines.postgresql.address import LIBPQ
 from fencepost.engines.postgresql.advisory._async.desk import AsyncDesk
+from fencepost.engines.postgresql.advisory._async.downgrade import share
 from fencepost.engines.postgresql.advisory._async.summons import AsyncSummons, OurEntry, OurLease
 from fencepost.engines.postgresql.advisory._async.usher import AsyncUsher
 from fencepost.engines.postgresql.advisory.lease import Entry, Hold, Lease
@@ -304,6 +305,8 @@ class AsyncAdvisoryEngine:
         return held
 
     async def _unlock(self, entry: OurEntry) -> bool:
+        if entry.sharing and not await share(self._usher, entry, self._desk.key(entry.ask.name)):
+            return False
         ask = entry.ask
         query = self._give_back[ask.mode is not EXCLUSIVE]
         try:
@@ -322,13 +325,7 @@ class AsyncAdvisoryEngine:
         entry = None if lease is None else lease.entries.get(claim.serial)
         if entry is None or entry.token != claim.token:
             return False
-        if entry.ask.mode is Mode.SHARED:
-            return True
-        # Nobody comes in between: a connection that has a lock gets it in another mode without standing in the queue.
-        held = value(await self._usher.call(entry.hold.connection, "share", self._desk.key(entry.ask.name))) == b"t"
-        if held:
-            entry.ask = entry.ask._replace(mode=Mode.SHARED)
-        return held
+        return await share(self._usher, entry, self._desk.key(entry.ask.name))
 
     # What operators see and do
 

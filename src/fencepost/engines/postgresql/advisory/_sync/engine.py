@@ -28,6 +28,7 @@ from fencepost.engines.postgresql._sync.channel import Channel
 from fencepost.engines.postgresql._sync.store import Store
 from fencepost.engines.postgresql.address import LIBPQ
 from fencepost.engines.postgresql.advisory._sync.desk import Desk
+from fencepost.engines.postgresql.advisory._sync.downgrade import share
 from fencepost.engines.postgresql.advisory._sync.summons import Summons, OurEntry, OurLease
 from fencepost.engines.postgresql.advisory._sync.usher import Usher
 from fencepost.engines.postgresql.advisory.lease import Entry, Hold, Lease
@@ -304,6 +305,8 @@ class AdvisoryEngine:
         return held
 
     def _unlock(self, entry: OurEntry) -> bool:
+        if entry.sharing and not share(self._usher, entry, self._desk.key(entry.ask.name)):
+            return False
         ask = entry.ask
         query = self._give_back[ask.mode is not EXCLUSIVE]
         try:
@@ -322,13 +325,7 @@ class AdvisoryEngine:
         entry = None if lease is None else lease.entries.get(claim.serial)
         if entry is None or entry.token != claim.token:
             return False
-        if entry.ask.mode is Mode.SHARED:
-            return True
-        # Nobody comes in between: a connection that has a lock gets it in another mode without standing in the queue.
-        held = value(self._usher.call(entry.hold.connection, "share", self._desk.key(entry.ask.name))) == b"t"
-        if held:
-            entry.ask = entry.ask._replace(mode=Mode.SHARED)
-        return held
+        return share(self._usher, entry, self._desk.key(entry.ask.name))
 
     # What operators see and do
 
