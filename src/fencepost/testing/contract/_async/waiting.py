@@ -131,7 +131,7 @@ class AsyncWaitingChapter:
             connect_to(site, label="third") as third,
         ):
             held = await first.lock("a").acquire()
-            impatient = AsyncAttempt(lambda: second.lock("a").acquire(timeout=0.2))
+            impatient = AsyncAttempt(lambda: second.lock("a").acquire(timeout=1))
             await until_waiting(first, "a", 1)
             patient = AsyncAttempt(third.lock("a").acquire)
             await until_waiting(first, "a", 2)
@@ -149,7 +149,7 @@ class AsyncWaitingChapter:
             connect_to(site, label="third", ttl=site.ttl * 4) as third,
         ):
             await session.lock("a").acquire()
-            impatient = AsyncAttempt(lambda: second.lock("a").acquire(timeout=site.ttl / 3))
+            impatient = AsyncAttempt(lambda: second.lock("a").acquire(timeout=1))
             await until_waiting(second, "a", 1)
             patient = AsyncAttempt(third.lock("a").acquire)
             await until_waiting(second, "a", 2)

@@ -131,7 +131,7 @@ class WaitingChapter:
             connect_to(site, label="third") as third,
         ):
             held = first.lock("a").acquire()
-            impatient = Attempt(lambda: second.lock("a").acquire(timeout=0.2))
+            impatient = Attempt(lambda: second.lock("a").acquire(timeout=1))
             until_waiting(first, "a", 1)
             patient = Attempt(third.lock("a").acquire)
             until_waiting(first, "a", 2)
@@ -149,7 +149,7 @@ class WaitingChapter:
             connect_to(site, label="third", ttl=site.ttl * 4) as third,
         ):
             session.lock("a").acquire()
-            impatient = Attempt(lambda: second.lock("a").acquire(timeout=site.ttl / 3))
+            impatient = Attempt(lambda: second.lock("a").acquire(timeout=1))
             until_waiting(second, "a", 1)
             patient = Attempt(third.lock("a").acquire)
             until_waiting(second, "a", 2)
