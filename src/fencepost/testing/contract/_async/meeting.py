@@ -3,12 +3,12 @@
 
 import pytest
 
-from fencepost.core.roster import members
+from fencepost.core.roster import Member, members
 from fencepost.errors import AcquireTimeout, Conflict, FencepostError
 from fencepost.primitives._async.session import AsyncSession
 from fencepost.session._async.record import AsyncRecord
 from fencepost.testing.contract._async.attempt import AsyncAttempt, until
-from fencepost.testing.contract._async.place import connect_faulty, connect_to
+from fencepost.testing.contract._async.place import connect_faulty, connect_to, until_free
 from fencepost.testing.contract.need import needs
 from fencepost.testing.contract.site import Site
 
@@ -38,13 +38,9 @@ class AsyncMeetingChapter:
         session, engine = connect_faulty(site)
         async with session, connect_to(site, label="second") as second:
             gone = AsyncAttempt(session.barrier("b", 2).wait)
-            await _until_there(second, 1)
+            (member,) = await _until_there(second, 1)
             engine.cut()
-
-            async def free() -> bool:
-                return await second.names("b/") == []
-
-            await until(free, site.ttl * 4 + 5)
+            await until_free(second, f"b/{member.id}", site.ttl * 4 + 5)
             with pytest.raises(AcquireTimeout, match="1 of 2 are there"):
                 await second.barrier("b", 2).wait(timeout=0.1)
             engine.heal()
@@ -84,9 +80,14 @@ class AsyncMeetingChapter:
                 await session.latch("l", 4).count_down()
 
 
-async def _until_there(session: AsyncSession, count: int) -> None:
+async def _until_there(session: AsyncSession, count: int) -> tuple[Member, ...]:
+    """Those who have arrived. Who is about to holds its name already, and counts a little later."""
+
+    async def arrived() -> tuple[Member, ...]:
+        return tuple(members((await AsyncRecord(session, "barrier/b").read()).document))
+
     async def there() -> bool:
-        # Who is about to arrive holds its name already, and counts a little later.
-        return len(members((await AsyncRecord(session, "barrier/b").read()).document)) == count
+        return len(await arrived()) == count
 
     await until(there)
+    return await arrived()

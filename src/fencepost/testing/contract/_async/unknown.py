@@ -65,10 +65,10 @@ class AsyncUnknownChapter:
                 pass
 
     async def test_an_ask_that_ends_while_cut_off_is_withdrawn_later(self, site: Site) -> None:
-        session, engine = connect_faulty(site)
+        session, engine = connect_faulty(site, ttl=site.ttl * 2)
         async with session, connect_to(site, label="second") as second:
             held = await second.lock("a").acquire()
-            attempt = AsyncAttempt(lambda: session.lock("a").acquire(timeout=site.ttl / 4))
+            attempt = AsyncAttempt(lambda: session.lock("a").acquire(timeout=site.ttl))
             await until_waiting(second, "a", 1)
             engine.cut()
             with pytest.raises((Uncertain, AcquireTimeout)):

@@ -3,12 +3,12 @@
 
 import pytest
 
-from fencepost.core.roster import members
+from fencepost.core.roster import Member, members
 from fencepost.errors import AcquireTimeout, Conflict, FencepostError
 from fencepost.primitives._sync.session import Session
 from fencepost.session._sync.record import Record
 from fencepost.testing.contract._sync.attempt import Attempt, until
-from fencepost.testing.contract._sync.place import connect_faulty, connect_to
+from fencepost.testing.contract._sync.place import connect_faulty, connect_to, until_free
 from fencepost.testing.contract.need import needs
 from fencepost.testing.contract.site import Site
 
@@ -38,13 +38,9 @@ class MeetingChapter:
         session, engine = connect_faulty(site)
         with session, connect_to(site, label="second") as second:
             gone = Attempt(session.barrier("b", 2).wait)
-            _until_there(second, 1)
+            (member,) = _until_there(second, 1)
             engine.cut()
-
-            def free() -> bool:
-                return second.names("b/") == []
-
-            until(free, site.ttl * 4 + 5)
+            until_free(second, f"b/{member.id}", site.ttl * 4 + 5)
             with pytest.raises(AcquireTimeout, match="1 of 2 are there"):
                 second.barrier("b", 2).wait(timeout=0.1)
             engine.heal()
@@ -84,9 +80,14 @@ class MeetingChapter:
                 session.latch("l", 4).count_down()
 
 
-def _until_there(session: Session, count: int) -> None:
+def _until_there(session: Session, count: int) -> tuple[Member, ...]:
+    """Those who have arrived. Who is about to holds its name already, and counts a little later."""
+
+    def arrived() -> tuple[Member, ...]:
+        return tuple(members((Record(session, "barrier/b").read()).document))
+
     def there() -> bool:
-        # Who is about to arrive holds its name already, and counts a little later.
-        return len(members((Record(session, "barrier/b").read()).document)) == count
+        return len(arrived()) == count
 
     until(there)
+    return arrived()

@@ -65,10 +65,10 @@ class UnknownChapter:
                 pass
 
     def test_an_ask_that_ends_while_cut_off_is_withdrawn_later(self, site: Site) -> None:
-        session, engine = connect_faulty(site)
+        session, engine = connect_faulty(site, ttl=site.ttl * 2)
         with session, connect_to(site, label="second") as second:
             held = second.lock("a").acquire()
-            attempt = Attempt(lambda: session.lock("a").acquire(timeout=site.ttl / 4))
+            attempt = Attempt(lambda: session.lock("a").acquire(timeout=site.ttl))
             until_waiting(second, "a", 1)
             engine.cut()
             with pytest.raises((Uncertain, AcquireTimeout)):
