@@ -9,14 +9,16 @@ nobody else wants.
 import os
 
 # How long to stay awake for a letter.
-AWAKE = 0.0002
+AWAKE = 0.0001
 # How short a time somebody had a lock whose waiters are called.
 QUICK = 0.0003
 # How many claims there are from one look at what else wants to run to the next.
 LOOKS = 32
 LOAD = "/proc/loadavg"
-# After more vain vigils than useful ones, the first few of them free, the rest is doubled with each.
-FEW, MOST = 3, 10
+# How many want to run, for each processor, on a host that is busy with something else.
+BUSY = 4
+# A useful vigil makes up for two in vain. With more of those, the first few of them free, the rest is doubled with each.
+WORTH, FEW, MOST = 2, 8, 16
 
 
 class Vigil:
@@ -40,8 +42,7 @@ class Vigil:
             return False
         if not self._look:
             self._look = LOOKS
-            # Whoever passed the lock on, who has it, and who is called: one of them may still wait for a processor.
-            if runnable() > self._processors + 1:
+            if runnable() > self._processors * BUSY:
                 self._rest = LOOKS
                 self._look = 0
                 return False
@@ -50,11 +51,11 @@ class Vigil:
 
     def end(self, *, in_vain: bool) -> None:
         if not in_vain:
-            self._vain = max(self._vain - 1, 0)
+            self._vain = max(self._vain - WORTH, 0)
             return
         self._vain = min(self._vain + 1, MOST)
         if self._vain > FEW:
-            self._rest = 1 << self._vain
+            self._rest = 1 << (self._vain - FEW)
 
 
 def runnable() -> int:
