@@ -17,7 +17,7 @@ LOOKS = 32
 LOAD = "/proc/loadavg"
 # How many want to run, for each processor, on a host that is busy with something else.
 BUSY = 4
-# A useful vigil makes up for two in vain. With more of those, the first few of them free, the rest is doubled with each.
+# A useful vigil makes up for two in vain. With more of those than a few, the rest is doubled with each.
 WORTH, FEW, MOST = 2, 8, 16
 
 
