@@ -3,18 +3,16 @@
 import http.client
 import json
 import ssl
-import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from functools import cache
-from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
 from fencepost.testing.binary import find_built
 from fencepost.testing.certificate import own_certificate
 from fencepost.testing.port import free_port
-from fencepost.testing.server import ServerDown, ServerProcess
+from fencepost.testing.server import ServerDown, ServerProcess, quick_folder
 
 # Far below what a server allows by default (10 s), so that tests can wait for the end of a session.
 LEAST_TTL = "100ms"
@@ -27,7 +25,7 @@ class Agent(ServerProcess):
     """One agent in server mode. `port` is where it speaks HTTP, `rpc` where servers know it."""
 
     def __init__(self, settings: Mapping[str, Any], *, dev: bool = True, alone: bool = True) -> None:
-        folder = Path(tempfile.mkdtemp(prefix="fencepost-consul-"))
+        folder = quick_folder("fencepost-consul-")
         ports = settings["ports"]
         self.rpc = ports["server"]
         self.port = max(ports["http"], ports.get("https", -1))

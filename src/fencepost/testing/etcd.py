@@ -20,13 +20,11 @@ from fencepost.testing.binary import find_binary, find_built
 from fencepost.testing.certificate import own_certificate
 from fencepost.testing.condition import until
 from fencepost.testing.port import free_port
-from fencepost.testing.server import Ready, ServerProcess, listening
+from fencepost.testing.server import Ready, ServerProcess, listening, quick_folder
 
 # Elections within half a second, so that a lease of one second is granted as such.
 TIMING = ("--heartbeat-interval", "50", "--election-timeout", "500")
 QUIET = ("--logger", "zap", "--log-level", "error")
-# etcd syncs every write to the disk, and a disk shared with others makes it late: in memory it is not.
-MEMORY = Path("/dev/shm")
 
 
 def packaged_etcd() -> str:
@@ -43,9 +41,9 @@ class EtcdServer(ServerProcess):
     """A server whose folder is in `place`, by default in memory where that is possible, and is removed at the end."""
 
     def __init__(self, argv: Sequence[str | os.PathLike[str]], *, ready: Ready, place: Path | None = None) -> None:
-        if place is None and os.access(MEMORY, os.W_OK):
-            place = MEMORY
-        super().__init__(argv, ready=ready, folder=Path(tempfile.mkdtemp(prefix="fencepost-etcd-", dir=place)))
+        prefix = "fencepost-etcd-"
+        folder = quick_folder(prefix) if place is None else Path(tempfile.mkdtemp(prefix=prefix, dir=place))
+        super().__init__(argv, ready=ready, folder=folder)
 
     def close(self) -> None:
         # Nothing of it is needed any more, and a member asked to end would first look for an heir.

@@ -18,6 +18,7 @@ from typing import Self
 from fencepost.testing.port import is_listening
 
 TAIL = 30
+MEMORY = Path("/dev/shm")
 LOOK_AGAIN = 0.005
 # Becomes the server: first asks the kernel to kill it when its parent dies, then checks that it has not already.
 PRELUDE = """
@@ -34,6 +35,11 @@ Ready = Callable[["ServerProcess"], bool]
 
 class ServerDown(RuntimeError):
     """The server did not come up, or ended; the message ends with the tail of its log."""
+
+
+def quick_folder(prefix: str) -> Path:
+    """In memory where that is possible: who syncs every write to the disk is late where others use it, too."""
+    return Path(tempfile.mkdtemp(prefix=prefix, dir=MEMORY if os.access(MEMORY, os.W_OK) else None))
 
 
 class ServerProcess:

@@ -25,7 +25,7 @@ class CellChapter:
 
     @needs("cells")
     def test_a_cell_changes_only_from_the_version_that_was_seen(self, site: Site) -> None:
-        session, engine = connect_faulty(site)
+        session, engine = connect_faulty(site, ttl=LASTING)
         with session:
             assert tuple(engine.cells.read("a")) == (None, 0)
             first = engine.cells.write("a", "one", 0)
@@ -39,7 +39,7 @@ class CellChapter:
 
     @needs("cells")
     def test_a_cell_that_was_emptied_goes_on_with_higher_versions(self, site: Site) -> None:
-        session, engine = connect_faulty(site)
+        session, engine = connect_faulty(site, ttl=LASTING)
         with session:
             first = engine.cells.write("a", "one", 0)
             assert first is not None
@@ -51,7 +51,7 @@ class CellChapter:
 
     @needs("cells")
     def test_cells_and_locks_of_one_name_do_not_meet(self, site: Site) -> None:
-        session, engine = connect_faulty(site)
+        session, engine = connect_faulty(site, ttl=LASTING)
         with session:
             engine.cells.write("a", "text with ünicode, \n and \0", 0)
             with session.lock("a", timeout=0):
@@ -82,7 +82,7 @@ class CellChapter:
 
     @needs("cells")
     def test_a_change_whose_answer_is_lost_happens_once(self, site: Site) -> None:
-        session, engine = connect_faulty(site)
+        session, engine = connect_faulty(site, ttl=LASTING)
         with session:
             record = Record(session, "a")
             engine.lose_reply("cell_write")

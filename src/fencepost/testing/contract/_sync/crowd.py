@@ -108,5 +108,6 @@ def _woken(attempts: Sequence[Waiter], count: int) -> list[Waiter]:
     until(enough)
     runtime.sleep(A_WHILE)
     found = [each for each in attempts if each.ended.is_set()]
-    assert len(found) == count
+    held = [(attempts.index(each), (each.outcome()).token) for each in found]
+    assert len(found) == count, f"who came when, and the token: {held}"
     return found
