@@ -16,7 +16,6 @@ CALM = (
     "engines/etcd/test_cluster.py",
     "engines/postgresql/test_storm.py",
     "engines/redlock/test_clock.py",
-    "engines/redlock/test_fault.py",
     "engines/redlock/test_split.py",
     "engines/redlock/test_storm.py",
     "engines/zookeeper/_async/test_outage.py",

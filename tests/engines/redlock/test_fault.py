@@ -107,6 +107,9 @@ def test_a_holder_outlives_the_loss_of_every_node_one_after_another(start_nodes:
             node.kill()
             node.start()
             until(lambda node=node: command(port_of(node), "EXISTS", "a") == 1)
+            # A vote gained by a renewal counts from the next one on: that one must not find two nodes without memory.
+            renewed = session.statistics().renewals
+            until(lambda renewed=renewed: session.statistics().renewals > renewed)
             assert other.lock("a").try_acquire() is None
         assert grant.held
         assert {command(port_of(node), "GET", "a").split(b":")[3] for node in nodes} == {b"%d" % grant.token}
