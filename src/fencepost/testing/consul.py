@@ -139,7 +139,9 @@ class Cluster:
     def __init__(self, count: int = 3) -> None:
         every = [settings(number, server=True, bootstrap_expect=count) for number in range(count)]
         joined = [f"127.0.0.1:{each['ports']['serf_lan']}" for each in every]
-        more = {"retry_join": joined, "retry_interval": "1s"}
+        # A member that is stopped stays a voter: without it, the next one that stops would take the majority with it.
+        autopilot = {"cleanup_dead_servers": False}
+        more = {"retry_join": joined, "retry_interval": "1s", "autopilot": autopilot}
         self.members = [Agent({**each, **more}, dev=False, alone=False) for each in every]
 
     def __enter__(self) -> Self:
