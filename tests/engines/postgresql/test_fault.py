@@ -10,7 +10,7 @@ import pytest
 import fencepost
 from fencepost import Lost, Unavailable, Uncertain
 from fencepost.contract.answer import Gone, Queued
-from fencepost.core.claim import Ask
+from fencepost.core.claim import Ask, Mode
 from fencepost.testing.condition import until
 from fencepost.testing.postgresql import port_of, query
 from fencepost.testing.proxy import Proxy
@@ -19,6 +19,7 @@ from fencepost.testing.server import ServerProcess
 from .conftest import at
 
 OF_HOLDERS = "SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND granted AND objsubid = 1"
+LOCKS = "SELECT pid, classid, objid, objsubid, mode FROM pg_locks WHERE locktype = 'advisory' ORDER BY 1, 2, 3, 4, 5"
 
 
 def test_a_killed_server_is_unavailable_and_back_after_its_restart(server: ServerProcess, scheme: str) -> None:
@@ -152,6 +153,27 @@ def test_an_advisory_lock_whose_sharing_is_answered_late_is_shared_once(port: in
                 assert written.held
         written.release()
         assert other.rwlock("a").write().try_acquire() is not None
+
+
+@pytest.mark.parametrize("mode", [Mode.EXCLUSIVE, Mode.SHARED])
+def test_an_attempt_that_is_answered_late_leaves_nothing_beside_what_its_connection_holds(
+    port: int, mode: Mode
+) -> None:
+    with fencepost.connect(at(port, "postgresql+advisory"), ttl=6) as session, session.lock("held"):
+        # So that the statements are prepared: else that is what is late.
+        session.rwlock("warm").read().try_acquire().release()
+        session.rwlock("warm").write().try_acquire().release()
+        before = query(port, LOCKS)
+        request = session.keeper().request((Ask("a", mode=mode),))
+        backend = session.engine._leases[request.holder.id].main.connection.pid
+        os.kill(backend, signal.SIGSTOP)
+        try:
+            with pytest.raises(Unavailable):
+                session.engine.claim(request, wait=False)
+        finally:
+            os.kill(backend, signal.SIGCONT)
+        session.engine.withdraw(request)
+        assert query(port, LOCKS) == before
 
 
 def test_a_claim_that_arrives_after_its_withdrawal_is_not_granted(port: int) -> None:

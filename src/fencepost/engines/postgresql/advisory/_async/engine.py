@@ -78,6 +78,7 @@ class AsyncAdvisoryEngine:
         self._take = (sql["take exclusive"], sql["take shared"])
         self._try = (sql["try exclusive"], sql["try shared"])
         self._give_back = (sql["release exclusive"], sql["release shared"])
+        self._undo = (sql["undo exclusive"], sql["undo shared"])
 
     # Leases
 
@@ -307,14 +308,18 @@ class AsyncAdvisoryEngine:
     async def _unlock(self, entry: OurEntry) -> bool:
         if entry.sharing and not await share(self._usher, entry, self._desk.key(entry.ask.name)):
             return False
-        ask = entry.ask
-        query = self._give_back[ask.mode is not EXCLUSIVE]
+        ask, hold, token = entry.ask, entry.hold, entry.token
+        if token is not None:
+            query, which = self._give_back, b"%d" % token
+        else:
+            query, which = self._undo, array([str(each.token) for each in list(hold.held.values())])
         try:
-            result = await entry.hold.connection.call(query, self._desk.key(ask.name), b"%d" % (entry.token or 0))
+            key = self._desk.key(ask.name)
+            result = await hold.connection.call(query[ask.mode is not EXCLUSIVE], key, which)
         except ServerError as error:
             raise explain(error, self._store.address) from error
         except Unavailable:
-            if entry.hold.connection.is_open:
+            if hold.connection.is_open:
                 raise
             # Gone with its connection.
             return False
