@@ -68,6 +68,28 @@ def test_who_comes_after_the_clock_was_set_back_waits_behind_who_came_before(url
         assert tokens == sorted(set(tokens))
 
 
+def test_readers_that_come_after_the_clock_was_set_back_wait_behind_writers(url: str, clock: WallClock) -> None:
+    with fencepost.connect(url, ttl=60) as session:
+        held = session.lock("a").acquire(timeout=0)
+        clock.set_by(-HOUR)
+        served: list[int] = []
+
+        def take(number: int, lock: fencepost.Lock) -> None:
+            with lock:
+                served.append(number)
+
+        rwlock = session.rwlock("a", timeout=30)
+        threads = []
+        for number, lock in enumerate((rwlock.read(), rwlock.write(), rwlock.write(), rwlock.write(), rwlock.read())):
+            threads.append(threading.Thread(target=take, args=[number, lock]))
+            threads[-1].start()
+            until(lambda number=number: len(session.look("a").waiters) == number + 1)
+        held.release()
+        for thread in threads:
+            thread.join()
+        assert served == [0, 1, 2, 3, 4]
+
+
 def test_a_clock_set_forward_ends_leases_and_the_old_holder_is_told(url: str, clock: WallClock) -> None:
     with fencepost.connect(url, ttl=2) as first, fencepost.connect(url, ttl=2) as second:
         old = first.lock("a").acquire(timeout=0)

@@ -25,7 +25,13 @@ end
 
 local fresh = not redis.call('ZSCORE', queue_of(lock), me)
 if fresh then
-  local turn = mint() - lead
+  -- Behind whoever came last, in all queues at once, also when the clock was set back since; but not behind one of a
+  -- lower priority, which is half a step or more above. Not from the mark: that knows nothing of those who wait alone.
+  local turn = now() - lead
+  for _, ask in ipairs(asks) do
+    local last = redis.call('ZREVRANGEBYSCORE', queue_of(ask[1]), turn + 2 ^ 44, '-inf', 'WITHSCORES', 'LIMIT', 0, 1)
+    turn = math.max(turn, (last[2] or turn - 1) + 1)
+  end
   for _, ask in ipairs(asks) do
     redis.call('ZADD', queue_of(ask[1]), turn, me)
   end

@@ -53,13 +53,13 @@ class AsyncPriorityChapter:
             held = await first.lock("a").acquire()
             attempts = [
                 await _queued(session, number, priority)
-                for number, (session, priority) in enumerate([(low, -7), (plain, 0), (high, 7)], 1)
+                for number, (session, priority) in enumerate([(low, -100), (plain, 0), (high, 100)], 1)
             ]
             standings = (await first.look("a")).waiters
             assert [(each.claim.holder.label, each.priority) for each in standings] == [
-                ("high", 7),
+                ("high", 100),
                 ("plain", 0),
-                ("low", -7),
+                ("low", -100),
             ]
             assert held.held
             assert await holders(first, "a") == ["first"]

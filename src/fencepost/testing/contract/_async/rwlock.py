@@ -61,6 +61,22 @@ class AsyncRwlockChapter:
             await (await late.outcome()).release()
 
     @needs("shared")
+    async def test_readers_and_writers_stand_in_the_order_in_which_they_came(self, site: Site) -> None:
+        # Writers after each reader: the next reader must be behind all of them.
+        modes = [Mode.SHARED, Mode.EXCLUSIVE, Mode.EXCLUSIVE, Mode.EXCLUSIVE] * 4
+        async with connect_to(site) as first, connect_to(site, label="second") as second:
+            held = await first.lock("a").acquire()
+            attempts = []
+            for number, mode in enumerate(modes):
+                attempts.append(AsyncAttempt(AsyncLock(second, Ask("a", mode)).acquire))
+                await until_waiting(first, "a", number + 1)
+            standings = (await first.look("a")).waiters
+            assert [standing.claim.ask.mode for standing in standings] == modes
+            await held.release()
+            for attempt in attempts:
+                await (await attempt.outcome()).release()
+
+    @needs("shared")
     async def test_readers_that_wait_are_granted_together(self, site: Site) -> None:
         async with connect_to(site) as first, connect_to(site, label="second") as second:
             writer = await first.rwlock("a").write().acquire()
