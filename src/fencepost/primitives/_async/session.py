@@ -35,7 +35,12 @@ class AsyncSession(AsyncPresence):
     """This process's presence at an engine; made by `connect_async`. Thread-safe and task-safe."""
 
     async def __aenter__(self) -> Self:
-        await self.keeper()
+        try:
+            await self.keeper()
+        except BaseException:
+            # Nobody else will: what was not entered is not left.
+            await self.close()
+            raise
         return self
 
     async def __aexit__(

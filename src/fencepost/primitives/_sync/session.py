@@ -35,7 +35,12 @@ class Session(Presence):
     """This process's presence at an engine; made by `connect`. Thread-safe and task-safe."""
 
     def __enter__(self) -> Self:
-        self.keeper()
+        try:
+            self.keeper()
+        except BaseException:
+            # Nobody else will: what was not entered is not left.
+            self.close()
+            raise
         return self
 
     def __exit__(

@@ -8,6 +8,7 @@ import pytest
 from fencepost._runtime import threads as runtime
 from fencepost.core.event import Evicted, LeaseLost, Lost
 from fencepost.errors import Lost as LostError
+from fencepost.errors import SessionClosed, Unavailable
 from fencepost.primitives._sync.connect import connect
 from fencepost.testing.contract._sync.attempt import Attempt, until
 from fencepost.testing.contract._sync.place import (
@@ -77,6 +78,15 @@ class LivenessChapter:
             lasted, stalled = grant.granted_at - stopped_at, stalls.between(stopped_at, grant.granted_at)
             assert site.ttl * 0.6 - stalled < lasted < site.ttl * site.traits.overrun + LATE + stalled
             stopped.resume()
+
+    def test_a_session_that_could_not_be_entered_is_closed(self, site: Site) -> None:
+        session, engine = connect_faulty(site)
+        engine.lose_reply("lease_open")
+        with pytest.raises(Unavailable):
+            with session:
+                raise AssertionError("it was entered")
+        with pytest.raises(SessionClosed):
+            session.lock("a").acquire()
 
     def test_closing_a_session_frees_what_it_holds_at_once(self, site: Site) -> None:
         with connect_to(site) as second:
