@@ -14,6 +14,7 @@ from fencepost.engines.consul.key import lock_of
 from fencepost.testing.condition import until
 from fencepost.testing.consul import Agent
 from fencepost.testing.proxy import Proxy
+from tests.engines.line import Line
 
 from .conftest import at
 
@@ -148,23 +149,13 @@ def test_a_waiter_whose_question_is_cut_off_keeps_its_place(agent: Agent, url: s
         fencepost.connect(url, ttl=5, holder="behind") as behind,
     ):
         held = first.lock("a").acquire()
-        taken: list[str] = []
-
-        def take(session: fencepost.Session) -> None:
-            with session.lock("a", timeout=20) as grant:
-                taken.append(grant.holder.label)
-
-        threads = []
-        for number, session in enumerate((cut, behind)):
-            threads.append(threading.Thread(target=take, args=[session]))
-            threads[-1].start()
-            until(lambda number=number: len(first.look("a").waiters) == number + 1)
+        line = Line(first)
+        line.join(cut.lock("a", timeout=20))
+        line.join(behind.lock("a", timeout=20))
         proxy.cut()
         proxy.heal()
         held.release()
-        for thread in threads:
-            thread.join(20)
-        assert taken == ["cut", "behind"]
+        assert [each.label for each in line.served()] == ["cut", "behind"]
 
 
 def test_a_waiter_behind_a_dead_one_is_served(agent: Agent, url: str) -> None:

@@ -15,6 +15,7 @@ from fencepost.testing.condition import until
 from fencepost.testing.postgresql import port_of, query
 from fencepost.testing.proxy import Proxy
 from fencepost.testing.server import ServerProcess
+from tests.engines.line import Line
 
 from .conftest import at
 
@@ -233,26 +234,16 @@ def test_a_waiter_whose_listening_connection_is_ended_keeps_its_place(port: int)
         fencepost.connect(at(port), ttl=5, holder="behind") as behind,
     ):
         held = first.lock("a").acquire()
-        taken: list[str] = []
-
-        def take(session: fencepost.Session) -> None:
-            with session.lock("a", timeout=20) as grant:
-                taken.append(grant.holder.label)
-
-        threads = []
-        for number, session in enumerate((cut, behind)):
-            threads.append(threading.Thread(target=take, args=[session]))
-            threads[-1].start()
-            until(lambda number=number: len(first.look("a").waiters) == number + 1)
+        line = Line(first)
+        line.join(cut.lock("a", timeout=20))
+        line.join(behind.lock("a", timeout=20))
         ended = query(port, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE 'LISTEN fence%'")
         assert len(ended) == 2
         listening = "SELECT pid FROM pg_stat_activity WHERE query LIKE 'LISTEN fence%'"
         until(lambda: len(query(port, listening)) == 2)
         assert [each.claim.holder.label for each in first.look("a").waiters] == ["cut", "behind"]
         held.release()
-        for thread in threads:
-            thread.join(20)
-        assert taken == ["cut", "behind"]
+        assert [each.label for each in line.served()] == ["cut", "behind"]
 
 
 def test_a_stopped_holder_that_does_not_hear_is_evicted_all_the_same(port: int) -> None:

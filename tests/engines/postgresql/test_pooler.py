@@ -7,9 +7,9 @@ import pytest
 
 import fencepost
 from fencepost import Refused
-from fencepost.testing.condition import until
 from fencepost.testing.contract import CHAPTERS, Site
 from fencepost.testing.postgresql import pgbouncer, port_of
+from tests.engines.line import Line
 
 from .conftest import at
 
@@ -44,22 +44,12 @@ async def test_asynchronous_advisory_locks_refuse_to_start_behind_it(pooler: int
 
 def test_without_a_way_around_it_waiters_look_again_and_keep_their_order(pooler: int) -> None:
     sessions = [fencepost.connect(at(pooler), ttl=10, holder=str(number)) for number in range(4)]
-    order: list[str] = []
-
-    def take(session: fencepost.Session) -> None:
-        with session.lock("a", timeout=30) as grant:
-            order.append(grant.holder.label)
-
     held = sessions[0].lock("a").acquire()
-    threads = []
-    for number, session in enumerate(sessions[1:]):
-        threads.append(threading.Thread(target=take, args=[session]))
-        threads[-1].start()
-        until(lambda number=number: len(sessions[0].look("a").waiters) == number + 1)
+    line = Line(sessions[0])
+    for session in sessions[1:]:
+        line.join(session.lock("a", timeout=30))
     held.release()
-    for thread in threads:
-        thread.join(30)
-    assert order == ["1", "2", "3"]
+    assert [each.label for each in line.served()] == ["1", "2", "3"]
     for session in sessions:
         session.close()
 

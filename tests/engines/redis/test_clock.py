@@ -1,7 +1,5 @@
 """A server whose clock is set, forward or back, under holders and waiters."""
 
-import threading
-
 import pytest
 
 import fencepost
@@ -9,6 +7,7 @@ from fencepost import Lost
 from fencepost.testing.condition import until
 from fencepost.testing.faketime import WallClock
 from fencepost.testing.redis import command, port_of, valkey_binary
+from tests.engines.line import Line
 
 from .conftest import StartServer
 
@@ -48,23 +47,14 @@ def test_tokens_grow_on_when_the_clock_is_set_back(url: str, clock: WallClock) -
 def test_who_comes_after_the_clock_was_set_back_waits_behind_who_came_before(url: str, clock: WallClock) -> None:
     with fencepost.connect(url, ttl=60) as session:
         held = session.lock("a").acquire(timeout=0)
-        served: list[tuple[int, int]] = []
-
-        def take(number: int) -> None:
-            with session.lock("a", timeout=30) as grant:
-                served.append((number, grant.token))
-
-        threads = []
-        for number, offset in enumerate((0, -HOUR, -HOUR, -2 * HOUR)):
+        line = Line(session)
+        for offset in (0, -HOUR, -HOUR, -2 * HOUR):
             clock.set_by(offset)
-            threads.append(threading.Thread(target=take, args=[number]))
-            threads[-1].start()
-            until(lambda number=number: len(session.look("a").waiters) == number + 1)
+            line.join(session.lock("a", timeout=30))
         held.release()
-        for thread in threads:
-            thread.join()
-        assert [number for number, _ in served] == [0, 1, 2, 3]
-        tokens = [held.token, *(token for _, token in served)]
+        served = line.served()
+        assert [each.number for each in served] == [0, 1, 2, 3]
+        tokens = [held.token, *(each.token for each in served)]
         assert tokens == sorted(set(tokens))
 
 
@@ -72,22 +62,12 @@ def test_readers_that_come_after_the_clock_was_set_back_wait_behind_writers(url:
     with fencepost.connect(url, ttl=60) as session:
         held = session.lock("a").acquire(timeout=0)
         clock.set_by(-HOUR)
-        served: list[int] = []
-
-        def take(number: int, lock: fencepost.Lock) -> None:
-            with lock:
-                served.append(number)
-
+        line = Line(session)
         rwlock = session.rwlock("a", timeout=30)
-        threads = []
-        for number, lock in enumerate((rwlock.read(), rwlock.write(), rwlock.write(), rwlock.write(), rwlock.read())):
-            threads.append(threading.Thread(target=take, args=[number, lock]))
-            threads[-1].start()
-            until(lambda number=number: len(session.look("a").waiters) == number + 1)
+        for lock in (rwlock.read(), rwlock.write(), rwlock.write(), rwlock.write(), rwlock.read()):
+            line.join(lock)
         held.release()
-        for thread in threads:
-            thread.join()
-        assert served == [0, 1, 2, 3, 4]
+        assert [each.number for each in line.served()] == [0, 1, 2, 3, 4]
 
 
 def test_a_clock_set_forward_ends_leases_and_the_old_holder_is_told(url: str, clock: WallClock) -> None:

@@ -13,6 +13,7 @@ from fencepost.testing.condition import until
 from fencepost.testing.proxy import Proxy
 from fencepost.testing.redis import command, port_of, redis_server
 from fencepost.testing.server import ServerProcess
+from tests.engines.line import Line
 
 
 def test_a_killed_server_is_unavailable_and_back_after_its_restart(server: ServerProcess, url: str) -> None:
@@ -129,26 +130,16 @@ def test_a_waiter_whose_listening_connection_is_cut_keeps_its_place(server: Serv
         fencepost.connect(url, ttl=5, holder="behind") as behind,
     ):
         held = first.lock("a").acquire()
-        taken: list[str] = []
-
-        def take(session: fencepost.Session) -> None:
-            with session.lock("a", timeout=20) as grant:
-                taken.append(grant.holder.label)
-
-        threads = []
-        for number, session in enumerate((cut, behind)):
-            threads.append(threading.Thread(target=take, args=[session]))
-            threads[-1].start()
-            until(lambda number=number: len(first.look("a").waiters) == number + 1)
+        line = Line(first)
+        line.join(cut.lock("a", timeout=20))
+        line.join(behind.lock("a", timeout=20))
         proxy.cut()
         until(lambda: len(command(port_of(server), "PUBSUB", "CHANNELS")) == 1)
         proxy.heal()
         until(lambda: len(command(port_of(server), "PUBSUB", "CHANNELS")) == 2)
         until(lambda: len(first.look("a").waiters) == 2)
         held.release()
-        for thread in threads:
-            thread.join(20)
-        assert taken == ["cut", "behind"]
+        assert [each.label for each in line.served()] == ["cut", "behind"]
 
 
 def test_a_waiter_that_gives_up_while_cut_off_leaves_its_place_later(server: ServerProcess) -> None:

@@ -30,19 +30,9 @@ SELECT pg_advisory_unlock(hashtextextended($1, 0)),
 SELECT pg_advisory_unlock_shared(hashtextextended($1, 0)),
        pg_advisory_unlock_shared(hashtext($1), ($2::bigint & 2147483647)::integer)
 
--- name: undo exclusive
--- What came of an attempt, and with which token, was not heard. Another name may have the same hash: not its tokens.
-SELECT pg_advisory_unlock(hashtextextended($1, 0)),
-       count(pg_advisory_unlock_shared(hashtext($1), (token & 2147483647)::integer))
-FROM (SELECT objid::bigint AS token FROM pg_locks
-      WHERE pid = pg_backend_pid() AND locktype = 'advisory' AND objsubid = 2
-        AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
-        AND classid = (hashtext($1)::bigint & 4294967295)::oid) AS own
-WHERE token <> ALL (SELECT unnest($2::bigint[]) & 2147483647)
-
--- name: undo shared
-SELECT pg_advisory_unlock_shared(hashtextextended($1, 0)),
-       count(pg_advisory_unlock_shared(hashtext($1), (token & 2147483647)::integer))
+-- name: disown
+-- The locks on tokens that an attempt took whose answer was not heard. Another name may have the same hash: not its own.
+SELECT count(pg_advisory_unlock_shared(hashtext($1), token::integer))
 FROM (SELECT objid::bigint AS token FROM pg_locks
       WHERE pid = pg_backend_pid() AND locktype = 'advisory' AND objsubid = 2
         AND database = (SELECT oid FROM pg_database WHERE datname = current_database())

@@ -78,7 +78,6 @@ class AdvisoryEngine:
         self._take = (sql["take exclusive"], sql["take shared"])
         self._try = (sql["try exclusive"], sql["try shared"])
         self._give_back = (sql["release exclusive"], sql["release shared"])
-        self._undo = (sql["undo exclusive"], sql["undo shared"])
 
     # Leases
 
@@ -308,18 +307,17 @@ class AdvisoryEngine:
     def _unlock(self, entry: OurEntry) -> bool:
         if entry.sharing and not share(self._usher, entry, self._desk.key(entry.ask.name)):
             return False
-        ask, hold, token = entry.ask, entry.hold, entry.token
-        if token is not None:
-            query, which = self._give_back, b"%d" % token
-        else:
-            query, which = self._undo, array([str(each.token) for each in list(hold.held.values())])
+        key, connection = self._desk.key(entry.ask.name), entry.hold.connection
         try:
-            key = self._desk.key(ask.name)
-            result = hold.connection.call(query[ask.mode is not EXCLUSIVE], key, which)
+            if entry.token is None:
+                others = array([str(each.token) for each in list(entry.hold.held.values())])
+                connection.call(self._sql["disown"], key, others)
+            query = self._give_back[entry.ask.mode is not EXCLUSIVE]
+            result = connection.call(query, key, b"%d" % (entry.token or 0))
         except ServerError as error:
             raise explain(error, self._store.address) from error
         except Unavailable:
-            if hold.connection.is_open:
+            if connection.is_open:
                 raise
             # Gone with its connection.
             return False
