@@ -1,5 +1,6 @@
 """Real servers that die, stop, end our connections, or whose replies are lost."""
 
+import asyncio
 import os
 import signal
 import threading
@@ -9,7 +10,7 @@ import pytest
 
 import fencepost
 from fencepost import Lost, Unavailable, Uncertain
-from fencepost.contract.answer import Gone, Queued
+from fencepost.contract.answer import Gone, Granted, Queued
 from fencepost.core.claim import Ask, Mode
 from fencepost.testing.condition import until
 from fencepost.testing.postgresql import port_of, query
@@ -175,6 +176,35 @@ def test_an_attempt_that_is_answered_late_leaves_nothing_beside_what_its_connect
             os.kill(backend, signal.SIGCONT)
         session.engine.withdraw(request)
         assert query(port, LOCKS) == before
+
+
+async def test_nobody_waits_on_a_connection_that_owes_the_answer_to_a_cancelled_attempt(port: int) -> None:
+    url = at(port, "postgresql+advisory")
+    async with fencepost.connect_async(url, ttl=9) as session, fencepost.connect_async(url, ttl=9) as other:
+        # So that the statement is prepared: else that is what is late.
+        warm = await session.lock("warm").try_acquire()
+        assert warm is not None
+        await warm.release()
+        theirs = await other.lock("b").acquire()
+        keeper, engine = await session.keeper(), session.engine
+        given_up, patient = keeper.request((Ask("a"),)), keeper.request((Ask("b"),))
+        backend = engine._leases[keeper.holder.id].main.connection.pid
+        os.kill(backend, signal.SIGSTOP)
+        attempt = asyncio.ensure_future(engine.claim(given_up, wait=False))
+        await asyncio.sleep(0.1)
+        attempt.cancel()
+        await asyncio.wait([attempt])
+        os.kill(backend, signal.SIGCONT)
+        # Others are faster than who was cancelled is in giving back what may have come of it.
+        queued = await engine.claim(patient, wait=True)
+        assert isinstance(queued, Queued)
+        waiting = asyncio.ensure_future(engine.wait(queued, 8))
+        leaving = asyncio.ensure_future(engine.withdraw(given_up))
+        await asyncio.sleep(0.1)
+        await theirs.release()
+        await leaving
+        assert isinstance(await waiting, Granted)
+        assert (await other.look("a")).holders == ()
 
 
 def test_a_claim_that_arrives_after_its_withdrawal_is_not_granted(port: int) -> None:

@@ -22,6 +22,8 @@ class Hold(Generic[Connection]):
 
     connection: Connection
     held: dict[str, "Entry[Connection]"] = field(default_factory=dict)
+    # Names that were tried here, until it is known what came of that: the answer may be on its way still.
+    tried: set[str] = field(default_factory=set)
     # How many are at it, and whether one of them waits there for as long as it takes.
     users: int = 0
     waiting: bool = False
@@ -30,7 +32,7 @@ class Hold(Generic[Connection]):
 
     @property
     def empty(self) -> bool:
-        return not self.held and not self.users and not self.waiting
+        return not self.held and not self.tried and not self.users and not self.waiting
 
 
 class Entry(Generic[Connection]):
@@ -73,18 +75,18 @@ class Lease(Generic[Connection]):
         """The request on a connection that holds nothing and that nobody uses: from now on it may be waited on."""
         with self._state:
             for hold in self.holds:
-                if not hold.held and not hold.users and not hold.waiting:
+                if hold.empty:
                     hold.waiting = True
                     entry = self.entries[request.serial] = Entry(request, hold, now, waiting=True)
                     return entry
         return None
 
     def to_try(self, name: str) -> Hold[Connection] | None:
-        """A connection on which `name` may be tried now."""
+        """A connection on which `name` may be tried now; it counts as tried there from now on."""
         with self._state:
             for hold in self.holds:
-                if not hold.waiting and name not in hold.held:
-                    hold.users += 1
+                if not hold.waiting and name not in hold.held and name not in hold.tried:
+                    hold.tried.add(name)
                     return hold
         return None
 
@@ -115,6 +117,7 @@ class Lease(Generic[Connection]):
         hold = entry.hold
         with self._state:
             entry.token = token
+            hold.tried.discard(entry.ask.name)
             hold.held[entry.ask.name] = entry
             hold.written_down = False
             if entry.waiting:
@@ -125,6 +128,8 @@ class Lease(Generic[Connection]):
         hold = entry.hold
         with self._state:
             self.entries.pop(entry.request.serial, None)
+            if not entry.waiting and entry.token is None:
+                hold.tried.discard(entry.ask.name)
             if hold.held.pop(entry.ask.name, None) is not None:
                 hold.written_down = False
             if entry.waiting:

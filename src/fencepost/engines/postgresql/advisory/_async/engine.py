@@ -199,7 +199,11 @@ class AsyncAdvisoryEngine:
         ask = request.asks[0]
         if excluded := lease.excluded(ask):
             return Busy(excluded)
-        hold = lease.to_try(ask.name) or await self._another(lease)
+        hold = lease.to_try(ask.name)
+        while hold is None:
+            lease.done(await self._another(lease))
+            # Another may have been faster to take the new one.
+            hold = lease.to_try(ask.name)
         entry = lease.entries[request.serial] = Entry(request, hold, self._now(), waiting=False)
         try:
             token = value(await hold.connection.call(self._try[ask.mode is not EXCLUSIVE], self._desk.key(ask.name)))
@@ -211,8 +215,6 @@ class AsyncAdvisoryEngine:
             if not hold.connection.is_open:
                 self._give_up(lease, entry)
             raise
-        finally:
-            lease.done(hold)
         if token is not None:
             lease.granted(entry, int(token))
             return Granted((int(token),))
