@@ -32,7 +32,7 @@ def _times(cpus: set[int], dice: random.Random, rounds: int, batch: int) -> dict
 
 
 def _limit(name: str) -> str:
-    return BareTable.name if "postgresql://" in name or name == BareTable.name else BareAdvisory.name
+    return BareTable.name if "postgresql://" in name or "table" in name else BareAdvisory.name
 
 
 def _section(same: dict[str, Times], split: dict[str, Times], conditions: str) -> Section:

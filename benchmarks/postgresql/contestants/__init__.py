@@ -1,7 +1,7 @@
 """Who is measured. Each is used as its own documentation recommends, with one object kept for all cycles."""
 
 from benchmarks.contestant import Contestant
-from benchmarks.postgresql.contestants.bare import BareAdvisory, BareTable
+from benchmarks.postgresql.contestants.bare import BareAdvisory, BareQueue, BareTable
 from benchmarks.postgresql.contestants.ours import (
     FencepostAdvisory,
     FencepostAdvisoryAsync,
@@ -19,6 +19,7 @@ ALL: dict[str, type[Contestant]] = {
         Psycopg,
         Tooz,
         BareTable,
+        BareQueue,
         FencepostTable,
         FencepostTableAsync,
     )
@@ -27,6 +28,7 @@ ALL: dict[str, type[Contestant]] = {
 __all__ = [
     "ALL",
     "BareAdvisory",
+    "BareQueue",
     "BareTable",
     "FencepostAdvisory",
     "FencepostAdvisoryAsync",

@@ -1,9 +1,17 @@
 """The limits: prepared statements sent by libpq with nothing around them, a token included."""
 
+import secrets
+import select
+
 from psycopg import pq
 
+import fencepost
 from benchmarks.contestant import Contestant
-from benchmarks.postgresql.place import conninfo
+from benchmarks.postgresql.place import conninfo, url
+from fencepost.engines.postgresql.query import ADVISE
+from fencepost.engines.postgresql.sql import statements
+
+SQL = statements("statements", "fencepost")
 
 SEQUENCE = b"CREATE SEQUENCE IF NOT EXISTS bare_token"
 LOCK = b"SELECT CASE WHEN pg_advisory_lock(hashtextextended($1, 0)) IS NULL THEN NULL ELSE nextval('bare_token') END"
@@ -70,6 +78,49 @@ class BareTable(Contestant):
 
     def close(self) -> None:
         self._connection.finish()
+
+
+class BareQueue(Contestant):
+    """The queue of table leases, told by NOTIFY: the statements of the engine, and nothing around them."""
+
+    name = "bare table queue"
+    tokens = True
+
+    def __init__(self, place: int) -> None:
+        with fencepost.connect(url("postgresql", place)) as session:
+            # What is measured is not how long it takes to make the schema.
+            session.lock("install").acquire().release()
+        self._holder = secrets.token_hex(16).encode()
+        self._connection = _connect(place, ADVISE.encode())
+        self._ear = _connect(place, b'LISTEN "%b"' % self._holder)
+        self._poll = select.poll()
+        self._poll.register(self._ear.socket, select.POLLIN)
+        for name in ("claim", "release"):
+            self._connection.prepare(name.encode(), SQL[name].text)
+        self._connection.exec_params(SQL["lease_open"].text, [self._holder, b"bare", b"600", self._holder])
+        self._serial = 0
+        self._token: bytes | None = None
+
+    def acquire(self) -> None:
+        self._serial += 1
+        asked = [self._holder, b"%d" % self._serial, b"lock", b"", b"t"]
+        self._token = self._connection.exec_prepared(b"claim", asked).get_value(0, 0)
+        while not (self._token or b"").isdigit():
+            self._poll.poll()
+            self._ear.consume_input()
+            while (told := self._ear.notifies()) is not None:
+                _, serial, token = told.extra.split(b":")
+                if int(serial) == self._serial:
+                    self._token = token
+
+    def release(self) -> None:
+        given = [self._holder, b"%d" % self._serial, b"lock", self._token]
+        self._connection.exec_prepared(b"release", given).get_value(0, 0)
+
+    def close(self) -> None:
+        self._connection.exec_params(SQL["lease_close"].text, [self._holder])
+        self._connection.finish()
+        self._ear.finish()
 
 
 def _connect(place: int, *scripts: bytes) -> pq.abc.PGconn:

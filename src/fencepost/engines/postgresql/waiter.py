@@ -10,9 +10,11 @@ class Bell(Protocol):
 class Waiter:
     """`tokens` once granted, `news` when it should look again, `over` when its lease has ended."""
 
-    __slots__ = ("again_at", "bell", "looks", "news", "over", "tokens")
+    __slots__ = ("again_at", "bell", "key", "looks", "news", "over", "tokens")
 
-    def __init__(self) -> None:
+    def __init__(self, key: bytes = b"") -> None:
+        # What a message to it begins with.
+        self.key = key
         self.tokens: tuple[int, ...] = ()
         self.news = False
         self.over: str | None = None

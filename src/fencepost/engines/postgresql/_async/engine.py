@@ -56,7 +56,8 @@ class AsyncPostgresqlEngine:
         self._store = AsyncStore(url, patience)
         self._now = clock.now
         self._channel = AsyncChannel(self._store, self._deliver, direct=listening_at(url))
-        self._waiters: dict[tuple[str, int], Waiter] = {}
+        # By what a message to them begins with.
+        self._waiters: dict[bytes, Waiter] = {}
         self._sql = statements("statements", self._store.schema)
         self.cells = AsyncCells(self._store, self._channel)
         self._claim, self._release = self._sql["claim"], self._sql["release"]
@@ -80,8 +81,9 @@ class AsyncPostgresqlEngine:
         return Renewal(True, tuple((each.serial, each.name, reasons.get(each.token or 0, LOST)) for each in gone))
 
     async def lease_close(self, holder: Holder) -> None:
-        for (holder_id, _), waiter in list(self._waiters.items()):
-            if holder_id == holder.id:
+        theirs = holder.id.encode() + b":"
+        for key, waiter in list(self._waiters.items()):
+            if key.startswith(theirs):
                 waiter.stir(over="the lease was closed")
         while await self._store.value(self._sql["lease_close"], holder.id.encode()) == YES:
             pass
@@ -101,14 +103,15 @@ class AsyncPostgresqlEngine:
 
     async def _ask(self, request: Request, *, wait: bool) -> Granted | Queued | Busy | Gone:
         holder, serial, asks, priority = request
+        head = (holder.id.encode(), b"%d" % serial)
         waiter: Waiter | None = None
         if wait:
             # Before asking: the news of the grant may be here before the answer is.
-            waiter = self._waiters.setdefault((holder.id, serial), Waiter())
+            key = b":".join(head)
+            waiter = self._waiters.setdefault(key, Waiter(key))
             # What it is told from here on may be news that the answer does not have.
             waiter.news = False
         name, mode, _, _, note = asks[0]
-        head = (holder.id.encode(), b"%d" % serial)
         may_wait = YES if wait else NO
         if len(asks) == 1 and mode is Mode.EXCLUSIVE and not priority:
             reply = await self._store.value(self._claim, *head, name.encode(), text(note), may_wait)
@@ -128,7 +131,7 @@ class AsyncPostgresqlEngine:
                 b"%d" % priority,
             )
         if reply is not None and reply.isdigit():
-            self._waiters.pop((holder.id, serial), None)
+            self._waiters.pop(b":".join(head), None)
             return Granted((int(reply),))
         return self._read(request, json.loads(reply or b"{}"), waiter)
 
@@ -167,7 +170,7 @@ class AsyncPostgresqlEngine:
             if waiter.over is not None:
                 return Gone(waiter.over)
             if waiter.tokens:
-                self._waiters.pop(self._key(request), None)
+                self._waiters.pop(waiter.key, None)
                 return Granted(waiter.tokens)
             answer = await self.claim(request, wait=True)
             if not isinstance(answer, Queued):
@@ -226,15 +229,15 @@ class AsyncPostgresqlEngine:
     # Inside
 
     def _deliver(self, message: bytes) -> None:
-        if self.cells.hear(message):
-            return
-        holder, serial, tokens = message.decode().split(":")
-        waiter = self._waiters.get((holder, int(serial)))
+        to, _, tokens = message.rpartition(b":")
+        waiter = self._waiters.get(to)
         if waiter is not None:
-            waiter.stir(tokens=tuple(int(token) for token in tokens.split(",") if token))
+            waiter.stir(tokens=tuple(map(int, tokens.split(b","))) if tokens else ())
+        else:
+            self.cells.hear(message)
 
-    def _key(self, request: Request) -> tuple[str, int]:
-        return request.holder.id, request.serial
+    def _key(self, request: Request) -> bytes:
+        return b"%b:%d" % (request.holder.id.encode(), request.serial)
 
 
 AsyncEngine = AsyncPostgresqlEngine

@@ -65,14 +65,12 @@ class Cells:
         parameters = (self._key(key), repr(rate.interval).encode(), b"%d" % rate.burst, b"%d" % weight)
         return float(self._store.value(self._sql["meter"], *parameters) or 0)
 
-    def hear(self, message: bytes) -> bool:
-        """Whether the message is about a cell. Whoever watches that one is told."""
-        if not message.startswith(ADDRESSEE):
-            return False
-        waiter = self._watches.get(int(message.split(b":")[1]))
-        if waiter is not None:
-            waiter.stir()
-        return True
+    def hear(self, message: bytes) -> None:
+        """If the message is about a cell, whoever watches that one is told."""
+        if message.startswith(ADDRESSEE):
+            waiter = self._watches.get(int(message.split(b":")[1]))
+            if waiter is not None:
+                waiter.stir()
 
     def close(self) -> None:
         for waiter in list(self._watches.values()):
