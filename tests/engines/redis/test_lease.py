@@ -1,12 +1,13 @@
 """What an engine remembers of a lease while answers are on their way."""
 
-from fencepost.core.claim import Ask, Request
+from fencepost.core.claim import Ask, Claim, Request
 from fencepost.core.holder import Holder
 from fencepost.engines.redis.key import SINGLE, Place
 from fencepost.engines.redis.lease import Entry, Lease, Subject
 from fencepost.engines.redis.waiter import Waiter
 
 HOLDER = Holder("0" * 24, "first")
+CLAIM = Claim(HOLDER, 1, Ask("a"), 7)
 
 
 def noted() -> tuple[Lease, Entry]:
@@ -25,7 +26,7 @@ def test_a_place_granted_while_its_renewal_was_under_way_is_renewed_on() -> None
     waiting = subject(lease)
     entry.tokens, entry.packed = {"a": 7}, None
     lease.miss(waiting)
-    assert lease.has(1, "a")
+    assert lease.lacking([CLAIM], ()) == []
     assert subject(lease).said.endswith(b"fp:%b:1:7:\r\n" % HOLDER.id.encode())
 
 
@@ -33,8 +34,14 @@ def test_a_claim_that_is_gone_is_renewed_no_more() -> None:
     lease, entry = noted()
     entry.tokens = {"a": 7}
     lease.miss(subject(lease))
-    assert not lease.has(1, "a")
+    assert lease.lacking([CLAIM], ()) == [(1, "a")]
     assert lease.entries == {}
+
+
+def test_a_claim_that_was_said_to_be_gone_is_lacking_also_if_the_lease_still_knows_it() -> None:
+    lease, entry = noted()
+    entry.tokens = {"a": 7}
+    assert lease.lacking([CLAIM], {(1, "a"): "evicted"}) == [(1, "a")]
 
 
 def test_what_was_said_of_a_place_is_not_said_of_its_grant() -> None:

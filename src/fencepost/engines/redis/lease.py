@@ -1,8 +1,9 @@
 """One lease as its engine knows it: what is asked and held on it, and the bytes its commands have in common."""
 
+from collections.abc import Collection, Container
 from typing import NamedTuple
 
-from fencepost.core.claim import Mode, Request
+from fencepost.core.claim import Claim, Mode, Request
 from fencepost.core.holder import Holder
 from fencepost.engines.redis.key import SINGLE, Place, Shard
 from fencepost.engines.redis.record import BAND, kind_of, several, tail_of
@@ -77,10 +78,14 @@ class Lease:
         self.entries[request.serial] = entry
         return entry
 
-    def has(self, serial: int, name: str) -> bool:
-        """Whether it is held, or may be by now."""
-        entry = self.entries.get(serial)
-        return entry is not None and entry.has(name)
+    def lacking(self, claims: Collection[Claim], gone: Container[tuple[int, str]]) -> list[tuple[int, str]]:
+        """Those of the claims that are gone, or that this lease knows nothing of."""
+        entries = self.entries
+        return [
+            (serial, ask.name)
+            for _, serial, ask, _ in claims
+            if (entry := entries.get(serial)) is None or not entry.has(ask.name) or (serial, ask.name) in gone
+        ]
 
     def miss(self, subject: Subject) -> None:
         """The server does not have it as it was said: a claim is gone, a place has become something else.

@@ -104,10 +104,7 @@ class AsyncRedisEngine:
         if not lease.slots:
             self._forget(lease, FORGOTTEN)
             return Renewal(alive=False)
-        believed = ((claim.serial, claim.ask.name) for claim in claims)
-        return Renewal(
-            True, tuple((*key, gone.get(key, LOST)) for key in believed if key in gone or not lease.has(*key))
-        )
+        return Renewal(True, tuple((*key, gone.get(key, LOST)) for key in lease.lacking(claims, gone)))
 
     async def lease_close(self, holder: Holder) -> None:
         lease = self._leases.get(holder.id) or Lease(holder, 0, "")
