@@ -10,6 +10,10 @@ import consul
 
 from benchmarks import ours
 from benchmarks.contestant import Contestant
+from fencepost.core.claim import Ask, Request
+from fencepost.core.holder import Holder
+from fencepost.engines.consul import shortcut
+from fencepost.engines.consul.lease import Lease
 
 TTL = 600.0
 FLAGS = 0x2DDCCBC058A50C18
@@ -84,6 +88,32 @@ class BareTransaction(Bare):
         self.ask(self._release)
 
 
+class BareSame(Bare):
+    """The very transactions that fencepost sends: no late claim is granted, nobody overtakes, a loss is told."""
+
+    name: ClassVar[str] = "bare socket, transactions of fencepost"
+    tokens = True
+    key: ClassVar[str] = "bare-same/.lock"
+
+    def __init__(self, place: int) -> None:
+        super().__init__(place)
+        lease = Lease(Holder("0" * 24, "bare"), TTL, "bare-same/")
+        lease.session = self.session
+        made = self.ask(self.request("/v1/txn", json.dumps(lease.new_epoch()).encode()))
+        lease.epoch = json.loads(made[made.index(b"\r\n\r\n") :])["Results"][0]["KV"]["ModifyIndex"]
+        claim = shortcut.claim(lease, Request(lease.holder, 1, (Ask("lock"),)), self.key, 0.0)
+        self._acquire = self.request("/v1/txn", claim)
+        self.token: int | None = 0
+
+    def acquire(self) -> None:
+        self.token = shortcut.token_of(self.ask(self._acquire))
+        if self.token is None:
+            raise RuntimeError("not acquired")
+
+    def release(self) -> None:
+        self.ask(self.request("/v1/txn", shortcut.release(self.key, self.token or 0)))
+
+
 class FencepostConsul(ours.Fencepost):
     name: ClassVar[str] = "fencepost consul://"
     ttl = TTL
@@ -123,5 +153,5 @@ class PyConsul(Contestant):
 
 
 ALL: dict[str, type[Contestant]] = {
-    kind.name: kind for kind in (BareLock, BareTransaction, FencepostConsul, FencepostAsync, PyConsul)
+    kind.name: kind for kind in (BareLock, BareTransaction, BareSame, FencepostConsul, FencepostAsync, PyConsul)
 }

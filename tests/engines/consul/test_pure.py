@@ -2,6 +2,7 @@
 
 import json
 from base64 import b64encode
+from itertools import permutations
 
 import pytest
 from hypothesis import given
@@ -12,7 +13,7 @@ from fencepost.core.claim import Ask, Mode, Request
 from fencepost.core.holder import Holder
 from fencepost.engines.consul._sync.line import Line
 from fencepost.engines.consul.audit import MOST_BYTES, Removal, evictions_of, read_audit, write_audit
-from fencepost.engines.consul.http import Malformed, Parser
+from fencepost.engines.consul.http import Malformed, Parser, Response
 from fencepost.engines.consul.key import LOCK, lock_of, name_of, place_of, split
 from fencepost.engines.consul.lease import Entry, Lease
 from fencepost.engines.consul.record import Record, read, shared_by, write
@@ -51,6 +52,20 @@ def test_an_answer_may_come_byte_by_byte(head: bytes) -> None:
     assert answers[:-1] == [None] * (len(data) - 1)
     assert answers[-1] is not None
     assert (answers[-1].status, answers[-1].body, answers[-1].date) == (200, b"hello", b"now")
+
+
+@pytest.mark.parametrize("closing", [b"", b"Connection: close\r\n", b"connection: close\r\n"])
+@pytest.mark.parametrize("length", [b"Content-Length: 5\r\n", b"content-length: 5\r\n"])
+@pytest.mark.parametrize("other", [b"", b"Vary: Accept-Encoding\r\n"])
+def test_an_answer_that_comes_at_once_is_read_like_one_that_comes_byte_by_byte(
+    closing: bytes, length: bytes, other: bytes
+) -> None:
+    for fields in permutations([b"Date: now\r\n", closing, length, other]):
+        data = b"HTTP/1.1 409 Conflict\r\n%b\r\nhello" % b"".join(fields)
+        answer = Response(409, b"now", b"hello", bool(closing))
+        parser = Parser()
+        assert [parser.feed(data), parser.feed(data)] == [answer, answer]
+        assert [parser.feed(data[at : at + 1]) for at in range(len(data))][-1] == answer
 
 
 def test_an_answer_may_come_in_chunks() -> None:

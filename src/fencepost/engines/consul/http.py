@@ -1,6 +1,10 @@
 """HTTP/1.1 as an agent speaks it: requests as bytes, and the answers to them."""
 
+import re
 from typing import NamedTuple
+
+# An answer as an agent itself writes nearly all of them: in this order, and with nothing behind the length.
+_PLAIN = re.compile(rb"HTTP/1\.1 (\d{3}) [^\r]*\r\n(?:[^\r]+\r\n)*?Date: ([^\r]*)\r\nContent-Length: (\d+)\r\n\r\n")
 
 
 class Response(NamedTuple):
@@ -28,6 +32,12 @@ class Parser:
         self._length: int | None = 0
 
     def feed(self, data: bytes) -> Response | None:
+        if not self._data:
+            plain = _PLAIN.match(data)
+            if plain is not None:
+                start = plain.end()
+                if len(data) == start + int(plain[3]) and b"connection: " not in plain[0].lower():
+                    return Response(int(plain[1]), plain[2], data[start:], False)
         self._data = data = self._data + data if self._data else data
         if not self._body_at and not self._parse_head(data):
             return None

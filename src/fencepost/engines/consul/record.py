@@ -34,6 +34,10 @@ class Record(NamedTuple):
 
 
 def write(record: Record) -> str:
+    return pack(record).decode()
+
+
+def pack(record: Record) -> bytes:
     (holder, label), serial, asks, priority = record.request
     told = "true" if record.granted else "false"
     first = f'"priority":{priority},' if priority else ""
@@ -42,7 +46,7 @@ def write(record: Record) -> str:
         f'{{"{MARK}":1,"holder":"{holder}","label":{_quoted(label)},"serial":{serial},"ttl":{record.ttl},'
         f'"at":{record.at:.3f},"granted":{told},{first}{kept}"asks":{_asked(asks)}}}'
     )
-    return b64encode(text.encode()).decode()
+    return b64encode(text.encode())
 
 
 @lru_cache(maxsize=1024)

@@ -9,7 +9,7 @@ from functools import lru_cache
 
 from fencepost.core.claim import Mode, Request
 from fencepost.engines.consul.lease import Lease
-from fencepost.engines.consul.record import write
+from fencepost.engines.consul.record import pack
 from fencepost.engines.consul.transaction import LOCK_FLAG
 
 # What a claim reads if nobody else is there: the lease's own key, and the lock twice, locked and looked at.
@@ -28,7 +28,7 @@ def is_short(request: Request) -> bool:
 
 def claim(lease: Lease, request: Request, lock: str, now: float) -> bytes:
     key = _quoted(lock)
-    value = write(lease.record(request, now)).encode()
+    value = pack(lease.record(request, now))
     session = lease.session.encode()
     return CLAIM % (_quoted(lease.key), lease.epoch, key, key, value, session, LOCK_FLAG, key)
 

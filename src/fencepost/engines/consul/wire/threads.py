@@ -1,6 +1,6 @@
 """Blocking connections: a caller takes a free one, or makes one."""
 
-import threading
+from queue import Empty, SimpleQueue
 from time import monotonic
 
 from fencepost._runtime.clock import LONGEST_NAP, boottime
@@ -59,7 +59,10 @@ class Link:
         self.patience = patience
         self._hosts = list(hosts)
         self._free: list[Connection] = []
-        self._turns = threading.Semaphore(MOST_CALLS)
+        # Whoever takes one of what is in it may call. A semaphore would do, and is slow.
+        self._turns: SimpleQueue[None] = SimpleQueue()
+        for _ in range(MOST_CALLS):
+            self._turns.put(None)
         self._closed = False
 
     @property
@@ -67,8 +70,10 @@ class Link:
         return self._hosts[0]
 
     def call(self, request: bytes) -> Response:
-        if not self._turns.acquire(timeout=self.patience):
-            raise Unavailable(f"{MOST_CALLS} requests to consul at {self.host} are under way already")
+        try:
+            self._turns.get(timeout=self.patience)
+        except Empty:
+            raise Unavailable(f"{MOST_CALLS} requests to consul at {self.host} are under way already") from None
         try:
             connection = self._take()
             try:
@@ -82,7 +87,7 @@ class Link:
             self._give_back(connection, response)
             return response
         finally:
-            self._turns.release()
+            self._turns.put(None)
 
     def watch(self, request: bytes, until: float, watch: Watch) -> Response | None:
         """The news; None when the clock shows `until`, or after an interruption."""

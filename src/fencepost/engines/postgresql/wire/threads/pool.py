@@ -1,5 +1,6 @@
 """Connections lent out, one statement at a time."""
 
+import math
 from collections.abc import Callable
 from time import monotonic
 
@@ -7,7 +8,7 @@ from psycopg import pq
 
 from fencepost.engines.postgresql.address import Address
 from fencepost.engines.postgresql.query import Parameter, Query
-from fencepost.engines.postgresql.trouble import ServerError, explain
+from fencepost.engines.postgresql.trouble import ServerError, explain, late
 from fencepost.engines.postgresql.wire.threads.connection import Connection, connect
 from fencepost.errors import Unavailable
 
@@ -21,6 +22,7 @@ class Pool:
     def __init__(self, address: Address, patience: float, greet: Callable[[Connection], None]) -> None:
         self.address = address
         self._patience = patience
+        self._milliseconds = max(1, math.ceil(patience * 1000))
         self._greet = greet
         self._free: list[Connection] = []
         self._closed = False
@@ -28,9 +30,15 @@ class Pool:
     def call(self, query: Query, *parameters: Parameter) -> pq.abc.PGresult:
         connection = self._take()
         try:
-            result = connection.call(query, *parameters)
+            # It is nobody else's meanwhile.
+            result = connection.ask(query, parameters, self._milliseconds)
+            if result is None:
+                raise late(self.address, self._patience)
         except ServerError as error:
-            self._give_back(connection)
+            if connection.is_open:
+                self._give_back(connection)
+            else:
+                connection.close()
             raise explain(error, self.address) from error
         except BaseException:
             # Its backend may still be at it: whatever that does is settled by the request's id.
@@ -40,7 +48,7 @@ class Pool:
         return result
 
     def _give_back(self, connection: Connection) -> None:
-        if self._closed or len(self._free) >= MOST_IDLE or not connection.is_open:
+        if self._closed or len(self._free) >= MOST_IDLE:
             connection.close()
         else:
             connection.used_at = monotonic()
