@@ -85,7 +85,8 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     for outcome in ("passed", "failed", "error"):
         for report in terminalreporter.stats.get(outcome, []):
-            for name, pauses in report.user_properties:
+            # What could not even be collected has none.
+            for name, pauses in getattr(report, "user_properties", ()):
                 if name == VOID:
                     line = f"run again, as the machine stood still ({pauses}): {report.nodeid}"
                     terminalreporter.write_line(line, yellow=True, bold=True)
