@@ -42,7 +42,11 @@ class Watch:
     def leave(self, sleeper: Sleeper) -> None:
         """Nobody reads now, unless somebody took the role: then the first of those who are left is told."""
         self._present.remove(sleeper)
-        if self._role and self._present:
+        if self._role:
+            self.ring_next()
+
+    def ring_next(self) -> None:
+        if self._present:
             try:
                 self._present[0].ring()
             except IndexError:

@@ -1,7 +1,9 @@
 """Connections under many hands: threads, tasks, forks, and servers that talk nonsense."""
 
 import asyncio
+import math
 import os
+import select
 import socket
 import threading
 import time
@@ -11,9 +13,12 @@ import pytest
 
 import fencepost
 from fencepost import Unavailable
+from fencepost._runtime.clock import LONGEST_NAP, boottime
 from fencepost.engines.zookeeper import jute
 from fencepost.engines.zookeeper.frame import Intake
 from fencepost.engines.zookeeper.jute import Reply
+from fencepost.engines.zookeeper.waiter import Waiter
+from fencepost.engines.zookeeper.wire.threads import Connection
 from fencepost.testing.condition import until
 from fencepost.testing.zookeeper import ZookeeperServer, shared_server
 
@@ -169,3 +174,34 @@ def test_an_answer_that_nobody_asked_for_ends_the_connection() -> None:
     intake = Intake(lambda path, gone: None)
     with pytest.raises(ValueError, match="nobody asked"):
         intake.feed(jute.frame(7, b"\0" * 12))
+
+
+def test_whoever_comes_while_another_only_glances_reads_at_once_afterwards() -> None:
+    waiter = Waiter()
+    waiting = threading.Thread(target=lambda: connection.wait(waiter, boottime() + 30))
+
+    class Glancing(Connection):
+        def _take_in(self, data: bytes) -> None:
+            if data == b"glance":
+                waiting.start()
+                until(lambda: waiter.bell is not None)
+                # It looks once more whether anybody reads, and goes to sleep.
+                time.sleep(0.05)
+            else:
+                waiter.tell(b"/gone", gone=True)
+
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        connection = Glancing(5.0, lambda *_: None)
+        connection.open(server.getsockname(), None, 5.0)
+        peer, _ = server.accept()
+        connection._read_at = -math.inf
+        peer.sendall(b"glance")
+        until(lambda: bool(select.select([connection._socket], [], [], 0)[0]))
+        assert not connection.is_over
+        started_at = time.monotonic()
+        peer.sendall(b"news")
+        waiting.join(30)
+        assert waiter.gone
+        assert time.monotonic() - started_at < LONGEST_NAP / 2
+        connection.close()
+        peer.close()

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from fencepost._runtime import aio as runtime
-from fencepost._runtime.clock import LONGEST_NAP, boottime
+from fencepost._runtime.lobby import Lobby
 from fencepost._runtime.protocol import Protocol
 from fencepost.drivers.etcd import answer, request
 from fencepost.drivers.etcd.endpoint import Address, Endpoints
@@ -287,7 +287,7 @@ class Ear:
         self._ended = ended
         self._connection: Connection | None = None
         self._stream: Stream | None = None
-        self._present: list[Waiter] = []
+        self._lobby = Lobby()
         self._opening = runtime.Mutex()
 
     @property
@@ -317,16 +317,11 @@ class Ear:
 
     async def wait(self, waiter: Waiter, until: float) -> None:
         """Return when the waiter is stirred, or at `until`. `Unavailable` if nothing can be heard any more."""
-        self._present.append(waiter)
-        bell = waiter.bell = runtime.Event()
-        try:
-            while not waiter.stirred and (left := until - boottime()) > 0:
-                if not self.is_open:
-                    raise Unavailable("the stream on which etcd tells of changes was lost")
-                await bell.wait(min(left, LONGEST_NAP))
-                bell.clear()
-        finally:
-            self._present.remove(waiter)
+        await self._lobby.wait(waiter, until, self._check_open)
+
+    def _check_open(self) -> None:
+        if not self.is_open:
+            raise Unavailable("the stream on which etcd tells of changes was lost")
 
     def close(self) -> None:
         """Hear no more. Whoever waits is told."""
@@ -336,8 +331,7 @@ class Ear:
         connection.on_end = None
         connection.end(ConnectionError("closed here"))
         self._ended()
-        for waiter in self._present:
-            waiter.ring()
+        self._lobby.ring_all()
 
     def _stirred(self, stream: Stream) -> None:
         if stream is self._stream:

@@ -2,7 +2,6 @@
 
 import ssl
 import threading
-from collections import deque
 from collections.abc import Callable, Sequence
 from time import monotonic
 
@@ -10,6 +9,7 @@ from fencepost._runtime import fork
 from fencepost._runtime import threads as runtime
 from fencepost._runtime.clock import LONGEST_NAP, boottime
 from fencepost._runtime.state import StateLock
+from fencepost._runtime.watch import Watch
 from fencepost._runtime.wire import Wire, dial
 from fencepost.drivers.etcd import answer, request
 from fencepost.drivers.etcd.endpoint import Address, Endpoints
@@ -229,9 +229,7 @@ class Ear:
         self._ended = ended
         self._connection: Connection | None = None
         self._stream: Stream | None = None
-        self._present: deque[Waiter] = deque()
-        # Whoever takes the one thing in it reads: taking it is atomic.
-        self._role = deque([True])
+        self._watch = Watch()
         self._opening = runtime.Mutex()
         # The conversation is one: what is read and what is said must not get into it at the same time.
         self._talking = StateLock()
@@ -268,24 +266,22 @@ class Ear:
 
     def wait(self, waiter: Waiter, until: float) -> None:
         """Return when the waiter is stirred, or at `until`. `Unavailable` if nothing can be heard any more."""
-        self._present.append(waiter)
+        self._watch.enter(waiter)
         try:
             while not waiter.stirred and (left := until - boottime()) > 0:
                 if not self.is_open:
                     raise Unavailable("the stream on which etcd tells of changes was lost")
-                if self._take_role():
+                if self._watch.take():
                     try:
                         self._read(waiter, until)
                     finally:
-                        self._role.append(True)
+                        self._watch.hand_back()
                     continue
                 waiter.bell = runtime.Event()
-                if not waiter.stirred and not self._role:
+                if not waiter.stirred and not self._watch.is_vacant:
                     waiter.bell.wait(min(left, LONGEST_NAP))
         finally:
-            self._present.remove(waiter)
-            if self._role:
-                self._ring()
+            self._watch.leave(waiter)
 
     def close(self) -> None:
         """Hear no more. Whoever waits is told."""
@@ -296,20 +292,7 @@ class Ear:
             connection.wake()
         connection.close()
         self._ended()
-        for waiter in list(self._present):
-            waiter.ring()
-
-    def _take_role(self) -> bool:
-        try:
-            return self._role.pop()
-        except IndexError:
-            return False
-
-    def _ring(self) -> None:
-        try:
-            self._present[0].ring()
-        except IndexError:
-            pass
+        self._watch.ring_all()
 
     def _read(self, waiter: Waiter, until: float) -> None:
         try:

@@ -5,7 +5,6 @@ import select
 import socket
 import ssl
 import struct
-from collections import deque
 from collections.abc import Sequence
 from time import monotonic
 from weakref import WeakSet
@@ -13,6 +12,7 @@ from weakref import WeakSet
 from fencepost._runtime import fork
 from fencepost._runtime import threads as runtime
 from fencepost._runtime.clock import LONGEST_NAP, boottime
+from fencepost._runtime.watch import Watch
 from fencepost.engines.zookeeper.frame import Intake, OnEvent
 from fencepost.engines.zookeeper.jute import Reply, buffer, frame
 from fencepost.engines.zookeeper.waiter import Bell, Waiter
@@ -55,9 +55,7 @@ class Connection:
         self._allowed = -1.0
         self._read_at = monotonic()
         self._sending = runtime.Mutex()
-        # Whoever takes the one thing in it reads: taking it is atomic.
-        self._role = deque([True])
-        self._present: deque[_Slot | Waiter] = deque()
+        self._watch = Watch()
         self._generation = fork.generation()
 
     @property
@@ -67,7 +65,7 @@ class Connection:
     @property
     def is_over(self) -> bool:
         """Nobody reads while nobody waits: one that was idle for long may have been closed by the server meanwhile."""
-        if self.error is None and monotonic() - self._read_at > TRUSTED and self._role:
+        if self.error is None and monotonic() - self._read_at > TRUSTED and self._watch.is_vacant:
             self._glance()
         return self.is_retired or self.error is not None
 
@@ -124,8 +122,7 @@ class Connection:
             self.error = error
         self._intake.pending.clear()
         self.close()
-        for each in list(self._present):
-            each.ring()
+        self._watch.ring_all()
 
     def close(self) -> None:
         """Nothing is said to the server: in a forked child the connection is the parent's."""
@@ -142,45 +139,32 @@ class Connection:
 
     def _stay(self, present: _Slot | Waiter, until: float) -> None:
         """Until it has news, or the time is over. Reads for all, or waits for who does."""
-        if not present.stirred and self._take_role():
+        watch = self._watch
+        if not present.stirred and watch.take():
             # Most are alone, and need neither a bell nor a place.
             try:
                 self._read(present, until)
             finally:
-                self._role.append(True)
-                self._ring_next()
+                watch.hand_back()
+                watch.ring_next()
             if present.stirred or boottime() >= until:
                 return
-        self._present.append(present)
+        watch.enter(present)
         try:
             while not present.stirred and (left := until - boottime()) > 0:
                 if self.error is not None:
                     raise self._broken()
-                if self._take_role():
+                if watch.take():
                     try:
                         self._read(present, until)
                     finally:
-                        self._role.append(True)
+                        watch.hand_back()
                     continue
                 present.bell = bell = runtime.Event()
-                if not present.stirred and not self._role and self.error is None:
+                if not present.stirred and not watch.is_vacant and self.error is None:
                     bell.wait(min(left, LONGEST_NAP))
         finally:
-            self._present.remove(present)
-            if self._role:
-                self._ring_next()
-
-    def _take_role(self) -> bool:
-        try:
-            return self._role.pop()
-        except IndexError:
-            return False
-
-    def _ring_next(self) -> None:
-        try:
-            self._present[0].ring()
-        except IndexError:
-            pass
+            watch.leave(present)
 
     def _read(self, present: _Slot | Waiter, until: float) -> None:
         try:
@@ -228,7 +212,7 @@ class Connection:
         self._intake.feed(data)
 
     def _glance(self) -> None:
-        if not self._take_role():
+        if not self._watch.take():
             return
         try:
             source = self._socket
@@ -240,7 +224,9 @@ class Connection:
         except (OSError, ValueError) as error:
             self.end(error)
         finally:
-            self._role.append(True)
+            self._watch.hand_back()
+            # Whoever came meanwhile found the role taken.
+            self._watch.ring_next()
 
     def _broken(self) -> ConnectionError:
         return ConnectionError(str(self.error or "") or "the connection has ended")

@@ -2,8 +2,7 @@
 
 from collections.abc import Callable
 
-from fencepost._runtime import aio as runtime
-from fencepost._runtime.clock import LONGEST_NAP, boottime
+from fencepost._runtime.lobby import Lobby
 from fencepost.engines.postgresql.waiter import Waiter
 from fencepost.engines.postgresql.wire.aio.connection import Connection
 from fencepost.errors import Unavailable
@@ -16,7 +15,7 @@ class Ear:
         self.is_open = False
         self._deliver = deliver
         self._connection: Connection | None = None
-        self._present: list[Waiter] = []
+        self._lobby = Lobby()
 
     @property
     def is_deaf(self) -> bool:
@@ -36,16 +35,11 @@ class Ear:
 
     async def wait(self, waiter: Waiter, until: float) -> None:
         """Return when the waiter has news, or at `until`. `Unavailable` if nothing can be heard any more."""
-        bell = waiter.bell = runtime.Event()
-        self._present.append(waiter)
-        try:
-            while not waiter.stirred and (left := until - boottime()) > 0:
-                if not self.is_open:
-                    raise Unavailable("the connection on which postgresql tells of grants was lost")
-                await bell.wait(min(left, LONGEST_NAP))
-                bell.clear()
-        finally:
-            self._present.remove(waiter)
+        await self._lobby.wait(waiter, until, self._check_open)
+
+    def _check_open(self) -> None:
+        if not self.is_open:
+            raise Unavailable("the connection on which postgresql tells of grants was lost")
 
     def close(self) -> None:
         self.is_open = False
@@ -55,5 +49,4 @@ class Ear:
 
     def _ended(self) -> None:
         self.close()
-        for waiter in list(self._present):
-            waiter.ring()
+        self._lobby.ring_all()

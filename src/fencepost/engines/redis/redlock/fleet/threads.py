@@ -10,6 +10,7 @@ from time import monotonic
 from fencepost._runtime import fork
 from fencepost._runtime import threads as runtime
 from fencepost._runtime.clock import LONGEST_NAP, boottime
+from fencepost._runtime.watch import Watch
 from fencepost.engines.redis.address import Address
 from fencepost.engines.redis.redlock.ballot import Ballot
 from fencepost.engines.redis.redlock.fleet.peer import NOBODY, TRUSTED, Peer
@@ -196,9 +197,7 @@ class Ears:
         self._peers: dict[int, Peer] = {}
         self._hearing: set[int] = set()
         self._failures: dict[int, EngineError] = {}
-        self._present: deque[Waiter] = deque()
-        # Whoever takes the one thing in it reads: taking it is atomic.
-        self._role = deque([True])
+        self._watch = Watch()
         self._alarm = Alarm()
         self._poll = select.poll()
         self._owners: dict[int, tuple[int, Peer]] = {}
@@ -262,43 +261,25 @@ class Ears:
             peer.close()
         if self._generation == fork.generation():
             self._alarm.set()
-        self._ring_all()
+        self._watch.ring_all()
 
     def _attend(self, waiter: Waiter, until: float, is_over: Callable[[], bool]) -> None:
-        self._present.append(waiter)
+        self._watch.enter(waiter)
         try:
             while not is_over() and (left := min(until, waiter.again_at) - boottime()) > 0:
-                if self._take_role():
+                if self._watch.take():
                     try:
                         waiter.bell = self._alarm
                         if not waiter.stirred:
                             self._read(min(left, LONGEST_NAP))
                     finally:
-                        self._role.append(True)
+                        self._watch.hand_back()
                     continue
                 waiter.bell = runtime.Event()
-                if not waiter.stirred and not self._role:
+                if not waiter.stirred and not self._watch.is_vacant:
                     waiter.bell.wait(min(left, LONGEST_NAP))
         finally:
-            self._present.remove(waiter)
-            if self._role:
-                self._ring()
-
-    def _take_role(self) -> bool:
-        try:
-            return self._role.pop()
-        except IndexError:
-            return False
-
-    def _ring(self) -> None:
-        try:
-            self._present[0].ring()
-        except IndexError:
-            pass
-
-    def _ring_all(self) -> None:
-        for waiter in list(self._present):
-            waiter.ring()
+            self._watch.leave(waiter)
 
     def _read(self, patience: float) -> None:
         """Whatever comes within that time, delivered."""
@@ -335,7 +316,7 @@ class Ears:
         if ticket == SUBSCRIBED:
             self._failures.pop(node, None)
             self._hearing.add(node)
-            self._ring_all()
+            self._watch.ring_all()
         elif reply[0] == b"message":
             self._deliver(node, reply[2])
 
@@ -349,7 +330,7 @@ class Ears:
             error = unreachable(error, self._nodes[node], self._timeout)
         self._failures[node] = error
         if not self.is_open:
-            self._ring_all()
+            self._watch.ring_all()
 
 
 class Alarm:

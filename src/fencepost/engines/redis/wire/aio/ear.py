@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from fencepost._runtime import aio as runtime
-from fencepost._runtime.clock import LONGEST_NAP, boottime
+from fencepost._runtime.lobby import Lobby
 from fencepost.engines.redis.address import Address
 from fencepost.engines.redis.resp import Reply, ReplyError, pack
 from fencepost.engines.redis.trouble import explain, unreachable
@@ -20,7 +20,7 @@ class Ear:
         self.is_open = False
         self._deliver = deliver
         self._connection: Connection | None = None
-        self._present: list[Waiter] = []
+        self._lobby = Lobby()
         self._opening = runtime.Mutex()
 
     async def open(self, address: Address, patience: float) -> None:
@@ -46,16 +46,11 @@ class Ear:
 
     async def wait(self, waiter: Waiter, until: float) -> None:
         """Return when the waiter has news, or at `until`. `Unavailable` if nothing can be heard any more."""
-        self._present.append(waiter)
-        bell = waiter.bell = runtime.Event()
-        try:
-            while not waiter.stirred and (left := until - boottime()) > 0:
-                if not self.is_open:
-                    raise Unavailable("the connection on which redis tells of grants was lost")
-                await bell.wait(min(left, LONGEST_NAP))
-                bell.clear()
-        finally:
-            self._present.remove(waiter)
+        await self._lobby.wait(waiter, until, self._check_open)
+
+    def _check_open(self) -> None:
+        if not self.is_open:
+            raise Unavailable("the connection on which redis tells of grants was lost")
 
     def close(self) -> None:
         if self._connection is not None:
@@ -68,5 +63,4 @@ class Ear:
     def _ended(self) -> None:
         self.is_open = False
         self._connection = None
-        for waiter in self._present:
-            waiter.ring()
+        self._lobby.ring_all()
