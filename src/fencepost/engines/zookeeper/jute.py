@@ -3,7 +3,7 @@
 import struct
 from typing import NamedTuple
 
-CREATE, DELETE, EXISTS, GET_DATA, SET_DATA, SYNC = 1, 2, 3, 4, 5, 9
+CREATE, DELETE, EXISTS, GET_DATA, SET_DATA = 1, 2, 3, 4, 5
 GET_CHILDREN, CHECK, MULTI, CREATE2, CREATE_CONTAINER = 8, 13, 14, 15, 19
 AUTH, SASL, GET_EPHEMERALS, CLOSE = 100, 102, 103, -11
 PERSISTENT, SEQUENCE, EPHEMERAL_SEQUENCE, CONTAINER = 0, 2, 3, 4
@@ -108,10 +108,6 @@ def get_ephemerals(under: bytes) -> bytes:
     return _int.pack(GET_EPHEMERALS) + buffer(under)
 
 
-def sync(path: bytes) -> bytes:
-    return _int.pack(SYNC) + buffer(path)
-
-
 def check(path: bytes, version: int = ANY_VERSION) -> bytes:
     return _int.pack(CHECK) + buffer(path) + _int.pack(version)
 
@@ -131,6 +127,8 @@ def sasl(response: bytes) -> bytes:
 
 
 CLOSING = _int.pack(CLOSE)
+# A change of nothing, which a majority has to agree to: proof that the session lives, and a read behind it shows all
+# that was done before. ZooKeeper's own `sync` is none: the leader answers it before it has applied what it committed.
 PROVE = multi([check(b"/")])
 
 

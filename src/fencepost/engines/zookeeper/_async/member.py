@@ -192,9 +192,9 @@ class AsyncMember:
         return children if entry.node is not None and own else await self._enter(entry)
 
     async def _list(self, entry: Entry, *, fresh: bool = False) -> list[bytes]:
-        """Who is in the line; `fresh`: as the leader knows it, because a server that lags might not have our node."""
+        """Who is in the line; `fresh`: with all that was done before, as a server that lags might not have our node."""
         requests = [jute.read(jute.GET_CHILDREN, entry.lock)]
-        replies = await self.link.call([jute.sync(entry.lock), *requests] if fresh else requests)
+        replies = await self.link.call([jute.PROVE, *requests] if fresh else requests)
         for reply in replies:
             if reply.error not in GONE:
                 raise explain(reply.error, self._ground.address)

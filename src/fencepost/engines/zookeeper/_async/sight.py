@@ -65,7 +65,7 @@ class AsyncSight:
     async def names(self, prefix: str) -> Sequence[str]:
         folder = self._ground.folder
         under = folder.path.encode()
-        _, listed = await self._call([jute.sync(under), jute.read(jute.GET_CHILDREN, under)])
+        _, listed = await self._call([jute.PROVE, jute.read(jute.GET_CHILDREN, under)])
         if listed.error == jute.NO_NODE:
             return []
         named = [(folder.name(child.decode()), child) for child in self._strings(listed)]
@@ -146,7 +146,7 @@ class AsyncSight:
     async def _line(self, name: str) -> list[tuple[Contender, bytes, jute.Stat]]:
         """The line of a lock, with the data and stat of each who is in it."""
         lock = self._ground.lock(name)
-        _, listed = await self._call([jute.sync(lock), jute.read(jute.GET_CHILDREN, lock)])
+        _, listed = await self._call([jute.PROVE, jute.read(jute.GET_CHILDREN, lock)])
         if listed.error == jute.NO_NODE:
             return []
         line = self._ground.recipe.line(self._strings(listed), name)

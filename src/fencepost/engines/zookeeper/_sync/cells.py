@@ -76,8 +76,9 @@ class Cells:
 
     def _read(self, path: bytes, *, watch: bool = False) -> tuple[Cell, Stat | None]:
         """The cell, and the stat of its node if there is one. A watch is for whatever happens to it next."""
-        requests = [jute.sync(path), jute.read(jute.EXISTS, path, watch=watch), jute.read(jute.GET_DATA, path)]
-        *_, reply = self._call(requests)
+        requests = [jute.read(jute.EXISTS, path, watch=watch), jute.read(jute.GET_DATA, path)]
+        # Whoever watches is told of what is still on its way to this server.
+        *_, reply = self._call(requests if watch else [jute.PROVE, *requests])
         if reply.error == jute.NO_NODE:
             return EMPTY, None
         data, stat = jute.node(self._body(reply))
