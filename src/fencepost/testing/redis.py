@@ -10,11 +10,12 @@ from typing import Any
 from fencepost.engines.redis.address import Address
 from fencepost.engines.redis.resp import ReplyError, pack
 from fencepost.engines.redis.wire.threads import connect
+from fencepost.errors import Unavailable
 from fencepost.testing.binary import find_binary
 from fencepost.testing.certificate import own_certificate
 from fencepost.testing.condition import until
 from fencepost.testing.port import free_port
-from fencepost.testing.server import Ready, ServerProcess, listening
+from fencepost.testing.server import ServerProcess, listening
 
 QUIET = ("--save", "", "--dir", "{folder}", "--loglevel", "warning", "--enable-debug-command", "local")
 
@@ -64,12 +65,19 @@ def shared_server() -> int:
 @cache
 def shared_socket() -> str:
     path = Path(tempfile.mkdtemp(prefix="fencepost-socket-")) / "redis.sock"
-    ready: Ready = lambda _: path.exists()  # noqa: E731
     argv = [find_binary("redis-server", "redis-server"), "--port", "0", *QUIET, "--unixsocket", str(path)]
-    server = ServerProcess(argv, ready=ready)
+    server = ServerProcess(argv, ready=lambda _: _answers(Address(socket=str(path))))
     server.start()
     _kept.append(server)
     return str(path)
+
+
+def _answers(address: Address) -> bool:
+    """A socket is in its place a moment before anybody listens to it."""
+    try:
+        return command(address, "PING") == b"PONG"
+    except Unavailable:
+        return False
 
 
 @cache
