@@ -75,7 +75,7 @@ def shared_socket() -> str:
 def _answers(address: Address) -> bool:
     """A socket is in its place a moment before anybody listens to it."""
     try:
-        return command(address, "PING") == b"PONG"
+        return bool(command(address, "PING") == b"PONG")
     except Unavailable:
         return False
 
