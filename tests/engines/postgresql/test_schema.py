@@ -21,13 +21,13 @@ def test_sixteen_processes_that_come_first_make_it_once(port: int) -> None:
     with multiprocessing.get_context("spawn").Pool(16) as pool:
         tokens = pool.map(_lock, [at(port)] * 16, chunksize=1)
     assert len(set(tokens)) == 16
-    assert query(port, "SELECT version FROM fencepost.version") == [(3,)]
+    assert query(port, "SELECT version FROM fencepost.version") == [(4,)]
 
 
 def test_a_newer_schema_is_refused_with_what_to_do(url: str, port: int) -> None:
     _lock(url)
     query(port, "UPDATE fencepost.version SET version = 7")
-    with pytest.raises(Refused, match=r"schema 'fencepost' .* has version 7, and this fencepost knows 3: upgrade"):
+    with pytest.raises(Refused, match=r"schema 'fencepost' .* has version 7, and this fencepost knows 4: upgrade"):
         _lock(url)
 
 

@@ -70,8 +70,12 @@ BEGIN
     END LOOP;
     SELECT count(*) INTO _there FROM {schema}.claim WHERE holder = _holder AND serial = _serial;
     IF _there BETWEEN 1 AND cardinality(_names) - 1 THEN
-        -- Part of it was evicted before its holder heard of the grant. All or none: it starts again.
+        -- Part of it was evicted before its holder heard of the grant. All or none: it starts again, and whoever waits
+        -- for the rest comes first, also one of a lower priority.
         DELETE FROM {schema}.claim WHERE holder = _holder AND serial = _serial;
+        FOREACH _name IN ARRAY _names LOOP
+            PERFORM {schema}.promote(_name);
+        END LOOP;
         _there := 0;
     END IF;
     IF _there = 0 THEN

@@ -1,4 +1,4 @@
--- Version 3. Names are stored in full; indexes have their 64-bit hash, because a name may be longer than an
+-- Version 4. Names are stored in full; indexes have their 64-bit hash, because a name may be longer than an
 -- index entry. Times are the database's own.
 
 -- Whoever comes second waits here, and then finds that all is there.
@@ -6,7 +6,7 @@ SELECT pg_advisory_xact_lock(1717923427, hashtext('{schema}'));
 CREATE SCHEMA IF NOT EXISTS {schema};
 
 CREATE TABLE {schema}.version (version integer NOT NULL);
-INSERT INTO {schema}.version VALUES (3);
+INSERT INTO {schema}.version VALUES (4);
 
 -- Tokens, and the tickets of those who wait. It starts at the clock, so that tokens outlive even this schema.
 CREATE SEQUENCE {schema}.token;

@@ -17,9 +17,12 @@ if count == #asks then
   return { 1, unpack(tokens) }
 end
 if count > 0 then
-  -- Part of it was taken away: begin again.
+  -- Part of it was taken away: begin again, behind whoever waits for the rest, also one of a lower priority.
   for _, ask in ipairs(asks) do
     let_go(ask[1], mine.key)
+  end
+  for _, ask in ipairs(asks) do
+    promote(ask[1])
   end
 end
 
