@@ -9,6 +9,8 @@ from fencepost import Stale
 from fencepost.demo.ledger import Ledger
 from fencepost.demo.posting import Fencing, post
 
+pytestmark = pytest.mark.unit
+
 OLD: Any = 1
 NEW: Any = 2
 

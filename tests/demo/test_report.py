@@ -2,8 +2,12 @@
 
 from dataclasses import replace
 
+import pytest
+
 from fencepost.demo.posting import Fencing
 from fencepost.demo.report import Outcome, faults, table
+
+pytestmark = pytest.mark.unit
 
 HONEST = tuple(
     Outcome(

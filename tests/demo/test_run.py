@@ -11,6 +11,8 @@ import pytest
 
 from fencepost.testing.condition import until
 
+pytestmark = pytest.mark.calm
+
 COMMAND = [sys.executable, "-m", "fencepost.demo"]
 
 

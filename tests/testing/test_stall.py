@@ -6,8 +6,12 @@ import subprocess
 import sys
 import time
 
+import pytest
+
 from fencepost._runtime.clock import boottime
 from fencepost.testing.stall import Stall, StallMeter, kept_waiting, queued
+
+pytestmark = pytest.mark.calm
 
 BUSY = "import os, sys; os.sched_setaffinity(0, {int(sys.argv[1])})\nwhile True: pass"
 

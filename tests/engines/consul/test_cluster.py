@@ -12,6 +12,8 @@ from fencepost.testing.consul import Cluster
 
 from .traffic import Traffic
 
+pytestmark = pytest.mark.calm
+
 TTL = 2.0
 
 

@@ -15,6 +15,8 @@ from fencepost.testing.proxy import Proxy
 from .meter import watchers
 from .traffic import traffic
 
+pytestmark = pytest.mark.calm
+
 TTL = 3.0
 
 

@@ -4,10 +4,14 @@ import asyncio
 import random
 import threading
 
+import pytest
+
 import fencepost
 from fencepost.testing.postgresql import query
 
 from .conftest import at
+
+pytestmark = [pytest.mark.calm, pytest.mark.storm]
 
 LOCKED = "SELECT pid FROM pg_locks WHERE locktype = 'advisory'"
 

@@ -22,6 +22,8 @@ from fencepost.testing.server import ServerProcess, listening
 
 from .conftest import StartNodes, url_of
 
+pytestmark = pytest.mark.calm
+
 HOUR = 3600
 DURABLE = ("--appendonly", "yes", "--appendfsync", "always")
 

@@ -19,6 +19,8 @@ from fencepost.testing.server import ServerProcess
 
 from .conftest import StartNodes, url_of
 
+pytestmark = pytest.mark.calm
+
 
 def test_an_even_split_between_two_is_resolved(start_nodes: StartNodes) -> None:
     """Each is let to two of four nodes first, and has their votes; then to the others."""

@@ -6,10 +6,14 @@ import threading
 import time
 from contextlib import ExitStack
 
+import pytest
+
 import fencepost
 from fencepost.testing.server import ServerProcess
 
 from .conftest import StartNodes, url_of
+
+pytestmark = [pytest.mark.calm, pytest.mark.storm]
 
 SECONDS, MOST_SECONDS, ENOUGH = 4.0, 60.0, 10
 # A server that is killed keeps what it has written, synced or not.

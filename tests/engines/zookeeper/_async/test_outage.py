@@ -10,6 +10,8 @@ from tests.engines.zookeeper._async.patience import apart, so
 from tests.engines.zookeeper._async.traffic import AsyncTraffic
 from tests.engines.zookeeper.observer import Observer
 
+pytestmark = pytest.mark.calm
+
 
 async def test_a_killed_leader_grants_nothing_twice_and_stops_nobody_for_long(ensemble: Ensemble) -> None:
     async with AsyncTraffic(ensemble.url) as traffic:

@@ -10,6 +10,8 @@ from tests.engines.zookeeper._sync.patience import apart, so
 from tests.engines.zookeeper._sync.traffic import Traffic
 from tests.engines.zookeeper.observer import Observer
 
+pytestmark = pytest.mark.calm
+
 
 def test_a_killed_leader_grants_nothing_twice_and_stops_nobody_for_long(ensemble: Ensemble) -> None:
     with Traffic(ensemble.url) as traffic:

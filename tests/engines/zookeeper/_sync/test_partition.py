@@ -13,6 +13,8 @@ from fencepost.testing.proxy import Proxy
 from fencepost.testing.zookeeper import ZookeeperServer
 from tests.engines.zookeeper._sync.patience import so
 
+pytestmark = pytest.mark.calm
+
 # A follower that hears nothing from its leader goes on serving for that many ticks: for longer than any session here.
 PATIENT = {"syncLimit": 100}
 

@@ -1,0 +1,1 @@
+"""What tests share: plugins for this suite, and the parts that tests are made of. No test stands here."""
