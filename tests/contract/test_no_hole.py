@@ -13,6 +13,7 @@ from fencepost.testing import contract
 from fencepost.testing.contract.need import LACKS, is_about
 
 from . import test_contract
+from .matrix import OTHER_PLACE, OTHER_TRANSPORT, laws_at
 
 ROOT = Path(__file__).parents[2]
 FUNCTION = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
@@ -36,6 +37,14 @@ def test_every_chapter_file_is_in_the_list_of_laws() -> None:
     assert chapters == set(contract.LAWS)
 
 
+def test_a_variant_of_an_engine_leaves_out_chapters_and_nothing_else_does() -> None:
+    variants = {*OTHER_TRANSPORT, *OTHER_PLACE}
+    assert variants < set(contract.SITES)
+    for scheme in contract.SITES:
+        assert "transport" in laws_at(scheme)
+        assert (laws_at(scheme) == contract.LAWS) is (scheme not in variants)
+
+
 def test_every_test_of_every_chapter_runs_at_every_site_that_it_is_about() -> None:
     for chapter in contract.CHAPTERS:
         assert getattr(test_contract, chapter.test_name) is chapter.tests
@@ -47,6 +56,7 @@ def test_every_test_of_every_chapter_runs_at_every_site_that_it_is_about() -> No
         for chapter in contract.CHAPTERS
         for name in _tests(chapter.tests)
         for scheme in contract.SITES
+        if chapter.law in laws_at(scheme)
         if is_about(_marks(chapter.tests, name), registry.engine(scheme).traits)
     }, run.stderr
 
