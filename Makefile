@@ -1,20 +1,35 @@
-# The front door. Every target sets up what it needs: a virtual environment, and for `test` the servers it starts.
+# The front door. Every target sets up what it needs: a virtual environment, and for tests the servers they start.
 
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
-# How many test processes: the suite is mostly waiting, for leases to end and processes to die.
+# How many test processes, for people and for CI alike: the suite mostly waits, for processes, leases and servers.
 JOBS ?= 4
+# What to run of the tests: ENGINE is any scheme of an engine, CHAPTER one of the contract, ARGS goes to pytest.
+ENGINE ?=
+CHAPTER ?=
+ARGS ?=
+SELECT = $(if $(ENGINE),--engine $(ENGINE)) $(if $(CHAPTER),--chapter $(CHAPTER)) $(ARGS)
+PYTEST = $(BIN)/python -m pytest -n $(JOBS) $(SELECT)
+# What needs the machine to itself runs by itself. 5: nothing of what was asked for does.
+ALONE = $(BIN)/python -m pytest -m calm $(SELECT) || [ $$? = 5 ]
 
-.PHONY: help demo test check gen format bench clean
+.PHONY: help demo unit test test-all test-slow soak check gen format bench clean
 
 help:
-	@echo "make demo    watch locks fail without a fence, and hold with one (20 s)"
-	@echo "make test    the whole suite, on real processes"
-	@echo "make check   lint, types, layers, generated twins, public API"
-	@echo "make bench   speed beside the peers and the limit"
-	@echo "make gen     write the blocking twins of the asynchronous sources"
-	@echo "make format  format the sources"
+	@echo "make demo       watch locks fail without a fence, and hold with one (20 s)"
+	@echo "make unit       what needs no server (under 30 s)"
+	@echo "make test       what to run before each commit: unit tests, the whole contract on the embedded engines,"
+	@echo "                and what can differ on every real server (under 5 min)"
+	@echo "make test ENGINE=redis    everything about one engine, by any of its schemes (under 5 min);"
+	@echo "                also CHAPTER=waiting for one chapter of the contract, ARGS=… for pytest"
+	@echo "make test-all   all the rest: variants, ensembles, what needs the machine to itself (under 20 min)"
+	@echo "make test-slow  make test once more, with the twenty slowest tests and what their time went into"
+	@echo "make soak       random adversaries with ever new seeds: MINUTES=10, SEED=…, ENGINE=…"
+	@echo "make check      lint, types, layers, generated twins, public API (1 min)"
+	@echo "make bench      speed beside the peers and the limit"
+	@echo "make gen        write the blocking twins of the asynchronous sources"
+	@echo "make format     format the sources"
 
 $(READY): pyproject.toml tools/setup.sh
 	@PYTHON="$(PYTHON)" sh tools/setup.sh
@@ -23,11 +38,35 @@ $(READY): pyproject.toml tools/setup.sh
 demo: $(READY)
 	@$(BIN)/python -m fencepost.demo
 
+unit: $(READY)
+	$(BIN)/python -m pytest -m unit --ignore tests/contract $(ARGS)
+
 test: $(READY)
 	@sh tools/servers.sh
-	$(BIN)/python -m pytest -n $(JOBS) -m "not calm" $(ARGS)
-	@# 5: nothing of what was asked for needs the machine to itself.
-	$(BIN)/python -m pytest -m calm $(ARGS) || [ $$? = 5 ]
+ifeq ($(ENGINE)$(CHAPTER),)
+	$(PYTEST) -m "not slow and not calm"
+else
+	$(PYTEST) -m "not calm"
+	$(ALONE)
+endif
+
+# Whatever `make test` leaves out.
+test-all: $(READY)
+	@sh tools/servers.sh
+	$(PYTEST) -m "slow and not calm"
+	$(ALONE)
+
+test-slow: $(READY)
+	@sh tools/servers.sh
+	$(PYTEST) -m "not slow and not calm" --slowest 20
+
+MINUTES ?= 10
+SEED ?=
+
+soak: $(READY)
+	@sh tools/servers.sh
+	$(BIN)/python tools/soak.py --minutes $(MINUTES) --jobs $(JOBS) $(if $(SEED),--seed $(SEED)) \
+		$(if $(ENGINE),--engine $(ENGINE))
 
 check: $(READY)
 	$(BIN)/ruff check

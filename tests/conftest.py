@@ -1,3 +1,9 @@
 """The plugins of this suite."""
 
-pytest_plugins = ["tests.support.tier", "tests.support.seed", "tests.support.signals", "tests.support.unit"]
+pytest_plugins = [
+    "tests.support.tier",
+    "tests.support.seed",
+    "tests.support.signals",
+    "tests.support.slowest",
+    "tests.support.unit",
+]

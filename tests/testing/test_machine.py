@@ -1,5 +1,7 @@
 """The engines that need no server, compared with the model; and that the comparison finds what is wrong."""
 
+import itertools
+import re
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -8,17 +10,17 @@ from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, Phase, settings
-from hypothesis.stateful import run_state_machine_as_test
 
 from fencepost.contract import registry
 from fencepost.contract.answer import Granted
 from fencepost.core.claim import Claim, Request
 from fencepost.core.holder import Holder
 from fencepost.core.url import parse_url
-from fencepost.testing import async_engine_machine, engine_machine
+from fencepost.testing import async_engine_machine, engine_machine, run_engine_machine
 
-THOROUGH = settings(max_examples=60, stateful_step_count=40, deadline=None, suppress_health_check=list(HealthCheck))
+THOROUGH = settings(max_examples=25, stateful_step_count=30, deadline=None, suppress_health_check=list(HealthCheck))
 QUICK = settings(THOROUGH, max_examples=300, phases=[Phase.generate], database=None)
+EVER_HIGHER = itertools.count(1)
 Memory: Any = registry.engine("memory")
 
 
@@ -37,7 +39,7 @@ def url(scheme: str, folder: Path, store: str) -> str:
 def test_the_engine_agrees_with_the_model(scheme: str, folder: Path) -> None:
     kind = registry.engine(scheme)
     machine = engine_machine(lambda store, clock: kind(parse_url(url(scheme, folder, store)), clock=clock, patience=5))
-    run_state_machine_as_test(machine, settings=THOROUGH)
+    run_engine_machine(machine, settings=THOROUGH)
 
 
 @pytest.mark.parametrize("scheme", ["memory", "sqlite"])
@@ -46,14 +48,36 @@ def test_the_asynchronous_engine_agrees_with_the_model(scheme: str, folder: Path
     machine = async_engine_machine(
         lambda store, clock: kind(parse_url(url(scheme, folder, store)), clock=clock, patience=5)
     )
-    run_state_machine_as_test(machine, settings=THOROUGH)
+    run_engine_machine(machine, settings=THOROUGH)
 
 
 def test_an_engine_with_a_clock_of_its_own_is_watched_without_expiry() -> None:
     machine = engine_machine(
         lambda store, clock: Memory(parse_url(f"memory://{store}"), clock=clock, patience=5), virtual_time=False
     )
-    run_state_machine_as_test(machine, settings=settings(QUICK, max_examples=20))
+    run_engine_machine(machine, settings=settings(QUICK, max_examples=20))
+
+
+def test_a_run_that_met_too_little_fails_and_says_what_it_met(capsys: pytest.CaptureFixture[str]) -> None:
+    machine = engine_machine(lambda store, clock: Memory(parse_url(f"memory://{store}"), clock=clock, patience=5))
+    with pytest.raises(AssertionError, match=r"too little was met .*: \d of 10 granted, .* 0 of 3 handed"):
+        run_engine_machine(machine, settings=settings(QUICK, max_examples=1, stateful_step_count=3))
+    assert re.match(r"met (\d+ [a-z ]+(, )?)*\n", capsys.readouterr().out)
+
+
+def test_its_test_case_fails_in_the_same_way() -> None:
+    machine = engine_machine(lambda store, clock: Memory(parse_url(f"memory://{store}"), clock=clock, patience=5))
+    case = machine.TestCase()
+    case.settings = settings(QUICK, max_examples=1, stateful_step_count=3)  # type: ignore[attr-defined]
+    with pytest.raises(AssertionError, match="too little was met"):
+        case.runTest()
+
+
+class ServesTheLastFirst(Memory):  # type: ignore[misc]
+    """Whoever comes goes before all who wait."""
+
+    def claim(self, request: Request, *, wait: bool) -> Any:
+        return super().claim(request._replace(priority=next(EVER_HIGHER)), wait=wait)
 
 
 class ReusesTokens(Memory):  # type: ignore[misc]
@@ -106,6 +130,7 @@ class EvictsOnlyTheFirst(Memory):  # type: ignore[misc]
 @pytest.mark.parametrize(
     "wrong",
     [
+        ServesTheLastFirst,
         ReusesTokens,
         AnswersAnew,
         ForgetsToWithdraw,
@@ -118,4 +143,4 @@ class EvictsOnlyTheFirst(Memory):  # type: ignore[misc]
 def test_an_engine_that_is_wrong_is_found_out(wrong: Any) -> None:
     machine = engine_machine(lambda store, clock: wrong(parse_url(f"memory://{store}"), clock=clock, patience=5))
     with pytest.raises(AssertionError):
-        run_state_machine_as_test(machine, settings=QUICK)
+        run_engine_machine(machine, settings=QUICK)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from fencepost.testing._sync.fault import FaultyEngine
     from fencepost.testing._sync.world import World
     from fencepost.testing.binary import find_binary
-    from fencepost.testing.machine import async_engine_machine, engine_machine
+    from fencepost.testing.machine import async_engine_machine, engine_machine, run_engine_machine
     from fencepost.testing.port import free_port
     from fencepost.testing.proxy import Proxy
     from fencepost.testing.server import ServerDown, ServerProcess, listening, logged
@@ -35,6 +35,7 @@ _HOMES = {
     "free_port": "port",
     "listening": "server",
     "logged": "server",
+    "run_engine_machine": "machine",
 }
 
 __all__ = [
@@ -53,6 +54,7 @@ __all__ = [
     "free_port",
     "listening",
     "logged",
+    "run_engine_machine",
 ]
 
 

@@ -5,6 +5,10 @@
 
 Several holders, each with a connection of its own to one store, ask for several names in every mode, wait, ask
 again, withdraw, release, are evicted, renew, close, or are not heard of any more until their lease ends.
+
+A run that met too little of this to prove anything fails, and says what it met: give it more examples or steps
+(`TestMyEngine.settings`). `run_engine_machine` runs a machine without a `TestCase`.
+
 It is for engines that serve in order of arrival (and of priority, where they can) and take their time from the clock
 they are given; for an engine with a clock of its own pass `virtual_time=False`, and no lease ends while it is watched.
 """
@@ -12,12 +16,22 @@ they are given; for an engine with a clock of its own pass `virtual_time=False`,
 import asyncio
 import inspect
 import itertools
+import unittest
 import uuid
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
+from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
 
 from fencepost._runtime import aio, threads
 from fencepost.contract._async.engine import AsyncEngine
@@ -34,26 +48,63 @@ NAMES = ("a", "b", "c")
 HOLDERS = 4
 TTLS = (5.0, 10.0, 20.0)
 ANSWERS = {Granted: "granted", Queued: "queued", Busy: "busy", Gone: "gone"}
+# What a run has to meet, and how often at the least, before its silence means anything.
+LEAST = {
+    "granted": 10,
+    "queued": 10,
+    "handed over": 3,
+    "withdrawn while waiting": 2,
+    "evicted": 2,
+    "busy": 2,
+    "gone": 1,
+}
 picks = st.integers(0, 2**16)
+seldom = st.sampled_from((False, False, False, False, False, True))
 
 
 def engine_machine(
     make: Callable[[str, threads.Clock], Engine], *, virtual_time: bool = True
 ) -> type[RuleBasedStateMachine]:
     """A state machine for the engines that `make(store, clock)` connects to the store of that name."""
-    clock = VirtualClock if virtual_time else threads.BootClock
-    return type("EngineMachine", (EngineMachine,), {"make": staticmethod(make), "new_clock": clock})
+    return _machine(make, VirtualClock if virtual_time else threads.BootClock)
 
 
 def async_engine_machine(
     make: Callable[[str, aio.Clock], AsyncEngine], *, virtual_time: bool = True
 ) -> type[RuleBasedStateMachine]:
     """The same for the asynchronous flavour, run on an event loop of its own."""
-    clock = AsyncVirtualClock if virtual_time else aio.BootClock
-    return type("AsyncEngineMachine", (EngineMachine,), {"make": staticmethod(make), "new_clock": clock})
+    return _machine(make, AsyncVirtualClock if virtual_time else aio.BootClock)
+
+
+def run_engine_machine(machine: type[RuleBasedStateMachine], *, settings: settings | None = None) -> None:
+    """Run the machine, print what it met, and fail if that was too little."""
+    assert issubclass(machine, EngineMachine), "made by engine_machine or async_engine_machine"
+    machine.met.clear()
+    run_state_machine_as_test(machine, settings=settings)
+    print("met", ", ".join(f"{count} {what}" for what, count in machine.met.most_common()))
+    rare = [f"{machine.met[what]} of {least} {what}" for what, least in LEAST.items() if machine.met[what] < least]
+    if rare:
+        raise AssertionError(f"too little was met to prove anything: {', '.join(rare)}; give it more examples or steps")
+
+
+def _machine(make: Callable[[str, Any], Any], clock: Callable[[], Any]) -> type[RuleBasedStateMachine]:
+    machine: Any = type("Machine", (EngineMachine,), {"make": staticmethod(make), "new_clock": clock, "met": Counter()})
+
+    class TestCase(unittest.TestCase):
+        settings = settings(deadline=None, suppress_health_check=list(HealthCheck))
+
+        def runTest(self) -> None:  # noqa: N802
+            run_engine_machine(machine, settings=self.settings)
+
+        # So that hypothesis' plugin for pytest knows it for one of its own.
+        runTest.is_hypothesis_test = True  # type: ignore[attr-defined]
+
+    machine.TestCase = TestCase
+    return machine  # type: ignore[no-any-return]
 
 
 class EngineMachine(RuleBasedStateMachine):
+    met: Counter[str]
     make: Callable[[str, Any], Any]
     new_clock: Callable[[], Any]
 
@@ -136,11 +187,14 @@ class EngineMachine(RuleBasedStateMachine):
         weight=st.integers(1, 3),
         priority=st.sampled_from((0, 0, 0, 1, 100, -1)),
         wait=st.booleans(),
+        dead=seldom,
     )
     def claim(
-        self, number: int, names: list[str], mode: Mode, limit: int, weight: int, priority: int, wait: bool
+        self, number: int, names: list[str], mode: Mode, limit: int, weight: int, priority: int, wait: bool, dead: bool
     ) -> None:
         number %= HOLDERS
+        if not dead:
+            self.reconnect(number, 1)
         if not self._supported(mode) or (len(names) > 1 and not self.traits.together):
             return
         counted = mode is Mode.COUNTED
@@ -149,6 +203,16 @@ class EngineMachine(RuleBasedStateMachine):
         request = Request(self.holders[number], next(self.serials), asks, lead)
         self.requests.append(request)
         self._ask(request, wait=wait)
+
+    @rule(
+        name=st.sampled_from(NAMES),
+        order=st.permutations(range(HOLDERS)),
+        modes=st.lists(st.sampled_from(Mode), min_size=HOLDERS, max_size=HOLDERS),
+    )
+    def crowd(self, name: str, order: list[int], modes: list[Mode]) -> None:
+        """All want the same, and stand in line for it."""
+        for number, mode in zip(order, modes, strict=True):
+            self.claim(number, [name], mode, limit=2, weight=1, priority=0, wait=True, dead=False)
 
     @precondition(lambda self: self.requests)
     @rule(which=picks, wait=st.booleans())
@@ -162,9 +226,12 @@ class EngineMachine(RuleBasedStateMachine):
     @precondition(lambda self: self.places)
     @rule(which=picks)
     def wait(self, which: int) -> None:
-        request = list(self.places)[which % len(self.places)]
+        ready = [each for each in self.places if (entry := self.model.find(each)) is not None and entry.granted]
+        waiting = ready or list(self.places)
+        request = waiting[which % len(waiting)]
         entry = self.model.find(request)
         answer = self.do(self._engine(request).wait(self.places[request], 0.0))
+        self.met["handed over"] += isinstance(answer, Granted)
         if isinstance(answer, Granted) and (entry is None or not entry.whole) and answer.tokens == self._seen(request):
             # Evicted between the grant and the news of it: the holder learns that with its next renewal.
             del self.places[request]
@@ -175,25 +242,32 @@ class EngineMachine(RuleBasedStateMachine):
     @rule(which=picks)
     def withdraw(self, which: int) -> None:
         request = self._pick(which)
+        self.met["withdrawn while waiting"] += request in self.places
         self.do(self._engine(request).withdraw(request))
         self.model.withdraw(request)
         self.places.pop(request, None)
         self.given_up.update((request.holder.id, request.serial, ask.name) for ask in request.asks)
 
     @precondition(lambda self: self.tokens)
-    @rule(which=picks)
-    def release(self, which: int) -> None:
+    @rule(which=picks, stale=seldom)
+    def release(self, which: int, stale: bool) -> None:
         """Of what is held, or was."""
-        holder_id, serial, name = key = list(self.tokens)[which % len(self.tokens)]
+        held = [] if stale else [(*entry.key, name) for name in NAMES for entry in self.model.holders(name)]
+        keys = [key for key in held if key in self.tokens] or list(self.tokens)
+        holder_id, serial, name = key = keys[which % len(keys)]
         request = next(each for each in self.requests if (each.holder.id, each.serial) == (holder_id, serial))
         ask = next(ask for ask in request.asks if ask.name == name)
         claim = Claim(request.holder, serial, ask, self.tokens[key])
-        held = self.model.release(request, name)
+        was_held = self.model.release(request, name)
         self.given_up.add(key)
         self.places.pop(request, None)
-        assert self.do(self._engine(request).release(claim)) == held, "a release tells whether it was held"
+        assert self.do(self._engine(request).release(claim)) == was_held, "a release tells whether it was held"
 
-    @rule(number=picks)
+    @rule(number=picks, really=seldom)
+    def leave(self, number: int, really: bool) -> None:
+        if really:
+            self.close(number)
+
     def close(self, number: int) -> None:
         number %= HOLDERS
         self.do(self.engines[number].lease_close(self.holders[number]))
@@ -207,6 +281,7 @@ class EngineMachine(RuleBasedStateMachine):
         taken = self.do(self.engines[0].evict(name, "operator"))
         assert [(claim.holder.id, claim.serial, claim.token) for claim in taken] == wanted, "eviction takes all holders"
         if taken:
+            self.met["evicted"] += 1
             records = {(record.token, record.by) for record in self.do(self.engines[0].look(name)).evictions}
             assert records >= {(claim.token, "operator") for claim in taken}, "an eviction is on record"
 
@@ -270,6 +345,7 @@ class EngineMachine(RuleBasedStateMachine):
         self._check(request, answer, self.model.claim(request, wait=wait))
 
     def _check(self, request: Request, answer: Granted | Queued | Busy | Gone, wanted: str) -> None:
+        self.met[ANSWERS[type(answer)]] += 1
         assert ANSWERS[type(answer)] == wanted, f"the answer is {answer}, and should be '{wanted}'"
         self.places.pop(request, None)
         if isinstance(answer, Queued):
