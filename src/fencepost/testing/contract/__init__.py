@@ -1,21 +1,12 @@
 """The contract suite: one chapter per law, run by every engine in both flavours on the real thing.
 
-Engine authors run it on their own engine:
-
-    from fencepost.testing import contract
-
-    @pytest.fixture(params=["mine"])
-    def site():
-        yield contract.Site("mine://127.0.0.1:1234", ttl=1.0)
-
-    for chapter in contract.CHAPTERS:
-        globals()[chapter.test_name] = chapter.tests
-
-The parameter is the scheme: tests that need a trait which that engine does not declare are deselected.
+docs/contract-suite.md says how engine authors run it on their own engine.
 """
 
 from importlib import import_module
 from typing import Any, NamedTuple
+
+import pytest
 
 from fencepost.testing.contract.site import SITES, Site
 
@@ -56,8 +47,10 @@ class Chapter(NamedTuple):
 
 def _chapter(law: str, flavour: str) -> Chapter:
     module = import_module(f"fencepost.testing.contract._{flavour}.{law}")
-    prefix = "Async" if flavour == "async" else ""
-    return Chapter(law, flavour, getattr(module, f"{prefix}{law.capitalize()}Chapter"))
+    if flavour == "sync":
+        return Chapter(law, flavour, getattr(module, f"{law.capitalize()}Chapter"))
+    # With the mark they run under pytest-asyncio in any of its modes.
+    return Chapter(law, flavour, pytest.mark.asyncio(getattr(module, f"Async{law.capitalize()}Chapter")))
 
 
 CHAPTERS = tuple(_chapter(law, flavour) for law in LAWS for flavour in FLAVOURS)

@@ -74,6 +74,7 @@ class AsyncTokenChapter:
             new = await second.lock("a").acquire(timeout=0)
             assert new.token > old.token
 
+    @needs("shared")
     async def test_every_reader_has_a_token_of_its_own(self, site: Site) -> None:
         async with connect_to(site) as first, connect_to(site, label="second") as second:
             readers = [await session.rwlock("a").read().acquire(timeout=0) for session in (first, second, first)]
