@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from .desk import Place
-from .place import PLACES, SHARED
+from tests.support.fences.desk import Place
+from tests.support.fences.place import PLACES, SHARED
 
 
 @pytest.fixture(params=PLACES)

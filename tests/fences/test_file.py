@@ -15,10 +15,9 @@ from hypothesis import strategies as st
 from fencepost.errors import FencepostError, Stale
 from fencepost.fences import FileFence
 from fencepost.fences.file.mark import decode, encode
-
-from .place import interrupted
-from .process import started
-from .worker import fork_inside_guard
+from tests.support.fences.place import interrupted
+from tests.support.fences.process import started
+from tests.support.fences.worker import fork_inside_guard
 
 NOBODY = 65534
 

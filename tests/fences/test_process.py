@@ -8,11 +8,10 @@ from pathlib import Path
 import pytest
 
 from fencepost.errors import Stale
-
-from .desk import NAME, Place
-from .place import PLACES
-from .process import SPAWN, resume, started, stop
-from .worker import add_words, read_and_write_when_told, write_in_guard_and_wait
+from tests.support.fences.desk import NAME, Place
+from tests.support.fences.place import PLACES
+from tests.support.fences.process import SPAWN, resume, started, stop
+from tests.support.fences.worker import add_words, read_and_write_when_told, write_in_guard_and_wait
 
 
 @pytest.fixture

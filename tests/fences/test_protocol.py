@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 
 from fencepost.errors import Stale
 from fencepost.fences import check, token_of
-
-from .desk import NAME, Place
-from .place import PLACES, UNDOES, interrupted
+from tests.support.fences.desk import NAME, Place
+from tests.support.fences.place import PLACES, UNDOES, interrupted
 
 
 def test_a_name_without_a_mark_has_0(place: Place) -> None:

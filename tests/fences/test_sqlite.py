@@ -10,8 +10,7 @@ import pytest
 
 from fencepost.errors import FencepostError, Stale
 from fencepost.fences import SqliteFence
-
-from .place import SqlitePlace, interrupted
+from tests.support.fences.place import SqlitePlace, interrupted
 
 MODES: dict[str, dict[str, Any]] = {
     "default": {},

@@ -9,8 +9,7 @@ import fencepost
 from fencepost import FencepostError
 from fencepost.testing.condition import until
 from fencepost.testing.consul import Cluster
-
-from .traffic import Traffic
+from tests.support.consul.traffic import Traffic
 
 pytestmark = pytest.mark.calm
 

@@ -11,9 +11,8 @@ from fencepost import Lost, Unavailable, Uncertain
 from fencepost.testing.condition import until
 from fencepost.testing.etcd import Cluster, packaged_etcd
 from fencepost.testing.proxy import Proxy
-
-from .meter import watchers
-from .traffic import traffic
+from tests.support.etcd.meter import watchers
+from tests.support.etcd.traffic import traffic
 
 pytestmark = pytest.mark.calm
 

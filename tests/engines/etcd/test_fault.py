@@ -14,9 +14,8 @@ from fencepost.testing.condition import until
 from fencepost.testing.etcd import client, etcdctl, port_of
 from fencepost.testing.proxy import Proxy
 from fencepost.testing.server import ServerProcess
-
-from .meter import keep_alives, watchers
-from .traffic import traffic
+from tests.support.etcd.meter import keep_alives, watchers
+from tests.support.etcd.traffic import traffic
 
 
 def at(port: int, *more: int) -> str:

@@ -13,8 +13,7 @@ from fencepost import Refused
 from fencepost.testing.certificate import make_certificate
 from fencepost.testing.condition import until
 from fencepost.testing.zookeeper import ZookeeperServer, shared_server
-
-from .observer import Observer
+from tests.support.zookeeper.observer import Observer
 
 JAAS = 'Server { org.apache.zookeeper.server.auth.DigestLoginModule required user_bob="builder"; };'
 

@@ -13,10 +13,9 @@ import pytest
 import fencepost
 from fencepost.testing.condition import until
 from fencepost.testing.zookeeper import shared_server
+from tests.support.zookeeper.observer import Observer
 
-from .observer import Observer
-
-HERE = Path(__file__).parent / "curator"
+CURATOR = Path(__file__).parents[2] / "support/zookeeper/curator"
 
 
 @pytest.fixture
@@ -123,7 +122,7 @@ class Mutex:
 
     def __init__(self, jars: Path, path: str) -> None:
         where = f"127.0.0.1:{shared_server().port}"
-        command = ["java", "-cp", f"{jars}/*", str(HERE / "Mutex.java"), where, path]
+        command = ["java", "-cp", f"{jars}/*", str(CURATOR / "Mutex.java"), where, path]
         self._process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
         )
@@ -155,7 +154,7 @@ def jars(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "-q",
         "-B",
         "-f",
-        str(HERE / "pom.xml"),
+        str(CURATOR / "pom.xml"),
         "dependency:copy-dependencies",
         f"-DoutputDirectory={target}",
     ]

@@ -18,8 +18,7 @@ from fencepost.engines.zookeeper.lease import Lease, longest_pause, session_time
 from fencepost.engines.zookeeper.path import Folder, encode
 from fencepost.testing.condition import until
 from fencepost.testing.zookeeper import ZookeeperServer, shared_server
-
-from .observer import Observer
+from tests.support.zookeeper.observer import Observer
 
 
 @pytest.fixture

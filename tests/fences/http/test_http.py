@@ -1,5 +1,6 @@
 """Fencing over HTTP, between real servers and real clients."""
 
+import os
 import sys
 import threading
 from collections.abc import Iterator
@@ -18,9 +19,9 @@ from fencepost.fences.http.header import Refusal, judge
 from fencepost.testing.condition import until
 from fencepost.testing.port import free_port
 from fencepost.testing.server import ServerProcess, listening
-from tests.fences.process import resume, started, stop
+from tests.support.fences.process import resume, started, stop
 
-SERVICE = "tests.fences.http.service"
+SERVICE = "tests.support.fences.service"
 ROOT = Path(__file__).parents[3]
 
 
@@ -32,7 +33,7 @@ def served(folder: Path, app: str, *options: str, upstream: str = "") -> Iterato
     environment = {
         "FENCEPOST_TEST_FOLDER": str(folder),
         "FENCEPOST_TEST_UPSTREAM": upstream,
-        "PYTHONPATH": str(ROOT),
+        "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")]),
     }
     with ServerProcess(argv, ready=listening(port), env=environment):
         yield f"http://127.0.0.1:{port}"

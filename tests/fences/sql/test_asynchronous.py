@@ -10,7 +10,7 @@ import pytest
 
 from fencepost.errors import FencepostError, Stale
 from fencepost.fences.sql import AsyncRowFence, AsyncSqlFence
-from tests.fences.database import PostgresqlPlace, postgresql_url
+from tests.support.fences.database import PostgresqlPlace, postgresql_url
 
 # SQLAlchemy refuses by itself that a block ends the transaction, and gives up a connection whose task is cancelled.
 PLAIN = ("psycopg", "psycopg-autocommit", "asyncpg", "aiosqlite")

@@ -10,8 +10,8 @@ import pytest
 
 from fencepost.errors import FencepostError, Stale
 from fencepost.fences.sql import RowFence, SqlFence
-from tests.fences.database import DatabasePlace, MariadbPlace, PostgresqlPlace
-from tests.fences.place import interrupted
+from tests.support.fences.database import DatabasePlace, MariadbPlace, PostgresqlPlace
+from tests.support.fences.place import interrupted
 
 PLACES = {"postgresql": PostgresqlPlace, "mariadb": MariadbPlace}
 

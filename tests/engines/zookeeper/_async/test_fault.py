@@ -13,8 +13,8 @@ from fencepost.testing.contract._async.attempt import AsyncAttempt
 from fencepost.testing.contract._async.place import until_waiting
 from fencepost.testing.proxy import Proxy
 from fencepost.testing.zookeeper import ZookeeperServer, sessions_at, shared_server
-from tests.engines.zookeeper._async.patience import apart, so
-from tests.engines.zookeeper.observer import Observer
+from tests.support.zookeeper._async.patience import apart, so
+from tests.support.zookeeper.observer import Observer
 
 
 @pytest.fixture

@@ -6,9 +6,9 @@ import pytest
 from fencepost import Unavailable, Uncertain
 from fencepost.primitives._async.connect import connect_async
 from fencepost.testing.zookeeper import Ensemble
-from tests.engines.zookeeper._async.patience import apart, so
-from tests.engines.zookeeper._async.traffic import AsyncTraffic
-from tests.engines.zookeeper.observer import Observer
+from tests.support.zookeeper._async.patience import apart, so
+from tests.support.zookeeper._async.traffic import AsyncTraffic
+from tests.support.zookeeper.observer import Observer
 
 pytestmark = pytest.mark.calm
 

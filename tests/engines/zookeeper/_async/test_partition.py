@@ -11,7 +11,7 @@ from fencepost.testing.condition import until
 from fencepost.testing.port import free_port
 from fencepost.testing.proxy import Proxy
 from fencepost.testing.zookeeper import ZookeeperServer
-from tests.engines.zookeeper._async.patience import so
+from tests.support.zookeeper._async.patience import so
 
 pytestmark = pytest.mark.calm
 

@@ -13,8 +13,8 @@ from fencepost.testing.contract._sync.attempt import Attempt
 from fencepost.testing.contract._sync.place import until_waiting
 from fencepost.testing.proxy import Proxy
 from fencepost.testing.zookeeper import ZookeeperServer, sessions_at, shared_server
-from tests.engines.zookeeper._sync.patience import apart, so
-from tests.engines.zookeeper.observer import Observer
+from tests.support.zookeeper._sync.patience import apart, so
+from tests.support.zookeeper.observer import Observer
 
 
 @pytest.fixture

@@ -6,9 +6,9 @@ import pytest
 from fencepost import Unavailable, Uncertain
 from fencepost.primitives._sync.connect import connect
 from fencepost.testing.zookeeper import Ensemble
-from tests.engines.zookeeper._sync.patience import apart, so
-from tests.engines.zookeeper._sync.traffic import Traffic
-from tests.engines.zookeeper.observer import Observer
+from tests.support.zookeeper._sync.patience import apart, so
+from tests.support.zookeeper._sync.traffic import Traffic
+from tests.support.zookeeper.observer import Observer
 
 pytestmark = pytest.mark.calm
 

@@ -1,4 +1,4 @@
-# Generated from tests/engines/zookeeper/_async/traffic.py by tools/unasync.py. Do not edit: run `make gen`.
+# Generated from tests/support/zookeeper/_async/traffic.py by tools/unasync.py. Do not edit: run `make gen`.
 """Sessions that want one lock all the time, and a history of who had it when by its own deadline."""
 
 import itertools
@@ -12,7 +12,7 @@ from fencepost._runtime import threads as runtime
 from fencepost.primitives._sync.connect import connect
 from fencepost.session._sync.grant import Grant
 from fencepost.testing.contract._sync.attempt import Attempt
-from tests.engines.zookeeper._sync.patience import so
+from tests.support.zookeeper._sync.patience import so
 
 now = runtime.BootClock.now
 

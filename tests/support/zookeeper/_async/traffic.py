@@ -12,7 +12,7 @@ from fencepost._runtime import aio as runtime
 from fencepost.primitives._async.connect import connect_async
 from fencepost.session._async.grant import AsyncGrant
 from fencepost.testing.contract._async.attempt import AsyncAttempt
-from tests.engines.zookeeper._async.patience import so
+from tests.support.zookeeper._async.patience import so
 
 now = runtime.BootClock.now
 

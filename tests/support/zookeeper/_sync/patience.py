@@ -1,4 +1,4 @@
-# Generated from tests/engines/zookeeper/_async/patience.py by tools/unasync.py. Do not edit: run `make gen`.
+# Generated from tests/support/zookeeper/_async/patience.py by tools/unasync.py. Do not edit: run `make gen`.
 """Waiting for what nothing announces, while our own sessions go on."""
 
 from collections.abc import Callable
