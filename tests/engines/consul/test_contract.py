@@ -1,21 +1,13 @@
 """The contract once more, on three servers, where they can differ from one. Each session knows all of them."""
 
-from functools import cache
-
 import pytest
 
-from fencepost.testing.consul import Cluster
+from fencepost.testing.consul import shared_cluster
 from fencepost.testing.contract import Site
 from fencepost.testing.contract.consul import TTL, ConsulLock
 from tests.support.ensemble import EnsembleSite, chapters, rotations
 
 pytestmark = pytest.mark.slow
-
-
-@cache
-def shared_cluster() -> Cluster:
-    """Started once, and stopped with the process that started it."""
-    return Cluster().__enter__()
 
 
 @pytest.fixture(params=["consul"])

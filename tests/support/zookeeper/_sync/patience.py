@@ -6,8 +6,12 @@ from collections.abc import Callable
 from fencepost._runtime import threads as runtime
 from fencepost.testing.contract._sync.attempt import until
 
+LASTING = 60.0
+# For what comes within seconds, on a machine that is busy with something else.
+PATIENCE = 90.0
 
-def so(condition: Callable[[], object], within: float = 20.0) -> None:
+
+def so(condition: Callable[[], object], within: float = PATIENCE) -> None:
     def met() -> bool:
         return bool(condition())
 
