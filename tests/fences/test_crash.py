@@ -7,6 +7,8 @@ import pytest
 from tests.support.fences.crash import crash_everywhere
 from tests.support.fences.process import started
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize("shared", ["sqlite", "file", "postgresql"])
 def test_a_holder_killed_at_any_instant_leaves_content_and_mark_in_step(shared: str, tmp_path: Path) -> None:

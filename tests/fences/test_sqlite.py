@@ -12,6 +12,8 @@ from fencepost.errors import FencepostError, Stale
 from fencepost.fences import SqliteFence
 from tests.support.fences.place import SqlitePlace, interrupted
 
+pytestmark = pytest.mark.unit
+
 MODES: dict[str, dict[str, Any]] = {
     "default": {},
     "isolation_level None": {"isolation_level": None},
