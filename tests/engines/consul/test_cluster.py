@@ -13,9 +13,9 @@ from tests.support.consul.traffic import Traffic
 
 from .conftest import LASTING, PATIENCE
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
-TTL = 2.0
+TTL = 4.0
 
 
 @pytest.fixture

@@ -15,11 +15,13 @@ from fencepost.testing.proxy import Proxy
 from tests.support.etcd.meter import watchers
 from tests.support.etcd.traffic import traffic
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
-# Of those whose lease ends in the test, or who find out by it that a member does not answer.
-TTL = 3.0
+# Of those whose lease ends in the test. A call has a third of it.
+TTL = 4.0
 LASTING = 60.0
+# Of those who find out that a member does not answer: after a third of it, or two.
+HALTING = 6.0
 # For what comes within seconds, on a machine that is busy with something else.
 PATIENCE = 60.0
 
@@ -128,10 +130,8 @@ async def test_a_waiter_whose_member_stops_hears_of_its_grant_from_another(clust
     stopped = (cluster.leader() + 1) % 3
     others = [port for port in cluster.ports if port != cluster.ports[stopped]]
     there, here = at(cluster.ports[stopped], *others), at(*others)
-    # It finds out when a renewal is not answered.
-    ttl = 2 * TTL
-    with fencepost.connect(here, ttl=LASTING) as first, fencepost.connect(there, ttl=ttl) as second:
-        async with fencepost.connect_async(there, ttl=ttl) as asecond:
+    with fencepost.connect(here, ttl=LASTING) as first, fencepost.connect(there, ttl=HALTING) as second:
+        async with fencepost.connect_async(there, ttl=HALTING) as asecond:
             held = first.lock("a").acquire()
 
             async def acquire() -> int:

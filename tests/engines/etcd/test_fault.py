@@ -21,6 +21,8 @@ from tests.support.renewal import renew
 LASTING = 60.0
 # For what comes within a second, on a machine that is busy with something else.
 PATIENCE = 60.0
+# Of those whose lease ends in the test. A call has a third of it.
+ENDING = 4.0
 # Of those who go to the next door once the first does not answer, which they know after a third of it.
 HALTING = 6.0
 
@@ -70,7 +72,7 @@ def test_a_killed_server_is_unavailable_and_keeps_locks_and_tokens_over_its_rest
 
 @pytest.mark.slow
 def test_the_holder_is_told_in_time_when_the_server_stops_answering(server: ServerProcess, harmed: str) -> None:
-    with fencepost.connect(harmed, ttl=2) as session:
+    with fencepost.connect(harmed, ttl=ENDING) as session:
         grant = session.lock("a").acquire()
         server.pause()
         try:
@@ -86,9 +88,9 @@ def test_the_holder_is_told_in_time_when_the_server_stops_answering(server: Serv
 def test_traffic_goes_on_after_the_server_was_stopped_for_longer_than_the_leases(
     server: ServerProcess, harmed: str
 ) -> None:
-    with traffic(harmed, ttl=2) as going:
+    with traffic(harmed, ttl=ENDING) as going:
         server.pause()
-        time.sleep(2.5)
+        time.sleep(ENDING + 0.5)
         server.resume()
         going.flows()
 
@@ -234,7 +236,7 @@ def test_a_silent_watch_is_made_up_for_by_looking_when_the_lease_is_renewed(port
     with (
         Proxy(port) as proxy,
         fencepost.connect(url, ttl=LASTING) as first,
-        fencepost.connect(at(proxy.port, port), ttl=2) as session,
+        fencepost.connect(at(proxy.port, port), ttl=ENDING) as session,
     ):
         held = first.lock("a").acquire()
         taken: list[fencepost.Grant] = []

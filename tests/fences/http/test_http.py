@@ -72,6 +72,10 @@ def put(url: str, token: int | None, text: str) -> requests.Response:
     return requests.put(url, data=text, auth=None if token is None else Presented(token), timeout=PATIENCE)
 
 
+def get(url: str, token: int) -> requests.Response:
+    return requests.get(url, auth=Presented(token), timeout=PATIENCE)
+
+
 def test_a_stale_token_is_412_and_changes_nothing(url: str, folder: Path) -> None:
     assert put(url, 7, "new").status_code == 200
     assert put(url, 7, "newer").status_code == 200
@@ -91,9 +95,9 @@ def test_a_write_without_a_token_is_428_and_a_read_passes(url: str, folder: Path
 
 
 def test_a_read_that_shows_its_token_shuts_out_older_writers(url: str) -> None:
-    assert requests.get(url, auth=Presented(7), timeout=PATIENCE).status_code == 200
+    assert get(url, 7).status_code == 200
     assert put(url, 6, "late").status_code == 412
-    assert requests.get(url, auth=Presented(6), timeout=PATIENCE).status_code == 412
+    assert get(url, 6).status_code == 412
 
 
 @pytest.mark.parametrize("shown", ["0", "-1", "7.0", "seven", str(2**63), "", "7, 8"])
@@ -140,7 +144,7 @@ def test_a_holder_stopped_and_resumed_after_a_newer_one_came_is_refused(url: str
         assert pipe.recv() == ""
         stop(process)
         pipe.send("go on")
-        assert requests.get(url, auth=Presented(7), timeout=PATIENCE).text == ""
+        assert get(url, 7).text == ""
         resume(process)
         assert isinstance(pipe.recv(), Stale)
     assert put(url, 7, "newer").status_code == 200
@@ -155,9 +159,7 @@ def test_a_newer_one_waits_for_the_request_that_is_running(tmp_path: Path) -> No
         older = threading.Thread(target=lambda: answers.append(put(f"{url}?slow", 6, "older").text))
         older.start()
         until(lambda: (tmp_path / "slow").exists())
-        newer = threading.Thread(
-            target=lambda: answers.append(requests.get(url, auth=Presented(7), timeout=PATIENCE).text)
-        )
+        newer = threading.Thread(target=lambda: answers.append(get(url, 7).text))
         newer.start()
         # Long enough for a service that does not hold it off to answer it. If not, nothing is found out.
         newer.join(0.1)

@@ -15,7 +15,7 @@ from fencepost.testing.contract._sync.attempt import Attempt, until
 from fencepost.testing.contract._sync.place import until_waiting
 from fencepost.testing.proxy import Proxy
 from fencepost.testing.zookeeper import ZookeeperServer, sessions_at, shared_server
-from tests.support.zookeeper._sync.patience import LASTING, PATIENCE, apart, so
+from tests.support.zookeeper._sync.patience import ENDING, LASTING, PATIENCE, apart, so
 from tests.support.zookeeper.observer import Observer
 
 
@@ -47,7 +47,7 @@ def test_a_killed_server_is_unavailable_and_the_lock_outlives_its_restart(
 
 @pytest.mark.slow
 def test_the_holder_is_told_in_time_when_the_server_stops_answering(server: ZookeeperServer, url: str) -> None:
-    with connect(url, ttl=1.5) as session:
+    with connect(url, ttl=ENDING) as session:
         happened: list[type[Event]] = []
         session.subscribe(lambda each: happened.append(type(each)), Jeopardy, LeaseLost)
         grant = session.lock("a").acquire()
@@ -71,7 +71,7 @@ def test_a_session_that_ended_while_its_holder_was_cut_off_is_a_loss(shared: Zoo
     """kazoo's `Lock.is_acquired` stays true here."""
     with Proxy(shared.port) as proxy:
         with (
-            connect(f"zookeeper://127.0.0.1:{proxy.port}/cut", ttl=1.5) as cut,
+            connect(f"zookeeper://127.0.0.1:{proxy.port}/cut", ttl=ENDING) as cut,
             connect(f"zookeeper://127.0.0.1:{shared.port}/cut", ttl=LASTING) as other,
         ):
             happened: list[type[Event]] = []
@@ -201,7 +201,7 @@ def test_a_session_that_ends_while_waiting_leaves_nobody_in_the_line(shared: Zoo
     with Proxy(shared.port) as proxy, Observer(shared) as observer:
         with (
             connect(f"zookeeper://127.0.0.1:{shared.port}/wait", ttl=LASTING) as first,
-            connect(f"zookeeper://127.0.0.1:{proxy.port}/wait", ttl=1) as cut,
+            connect(f"zookeeper://127.0.0.1:{proxy.port}/wait", ttl=ENDING) as cut,
         ):
             held = first.lock("a").acquire()
             attempt = Attempt(lambda: cut.lock("a").acquire(timeout=PATIENCE))

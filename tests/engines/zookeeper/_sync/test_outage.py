@@ -7,11 +7,11 @@ from fencepost import Unavailable, Uncertain
 from fencepost.primitives._sync.connect import connect
 from fencepost.testing.contract._sync.attempt import until
 from fencepost.testing.zookeeper import Ensemble
-from tests.support.zookeeper._sync.patience import LASTING, PATIENCE, apart
+from tests.support.zookeeper._sync.patience import ENDING, LASTING, PATIENCE, apart
 from tests.support.zookeeper._sync.traffic import Traffic
 from tests.support.zookeeper.observer import Observer
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
 
 def test_a_killed_leader_grants_nothing_twice_and_stops_nobody_for_long(ensemble: Ensemble) -> None:
@@ -66,8 +66,8 @@ def test_a_holder_outlives_the_leader_with_its_lock_and_token(ensemble: Ensemble
 
 def test_without_a_majority_nothing_is_granted_and_holders_are_told_in_time(ensemble: Ensemble) -> None:
     with (
-        connect(f"{ensemble.url}/majority", ttl=1.5, holder="first") as first,
-        connect(f"{ensemble.url}/majority", ttl=1.5, holder="second") as second,
+        connect(f"{ensemble.url}/majority", ttl=ENDING, holder="first") as first,
+        connect(f"{ensemble.url}/majority", ttl=ENDING, holder="second") as second,
     ):
         old = first.lock("a").acquire()
         second.keeper()
@@ -75,7 +75,7 @@ def test_without_a_majority_nothing_is_granted_and_holders_are_told_in_time(ense
         for server in stopped:
             server.kill()
         with pytest.raises((Unavailable, Uncertain)):
-            second.lock("b").acquire(timeout=1)
+            second.lock("b").acquire(timeout=ENDING / 3)
         assert old.lost.wait(PATIENCE)
         for server in stopped:
             apart(server.start)
@@ -90,7 +90,7 @@ def test_without_a_majority_nothing_is_granted_and_holders_are_told_in_time(ense
 def test_asking_without_a_majority_is_unavailable_and_leaves_nothing(ensemble: Ensemble) -> None:
     for server in ensemble.servers[1:]:
         server.kill()
-    session = connect(f"{ensemble.url}/alone", ttl=1.5)
+    session = connect(f"{ensemble.url}/alone", ttl=ENDING)
     with pytest.raises(Unavailable, match="zookeeper at "):
         session.lock("a").acquire(timeout=0)
     session.close()

@@ -12,9 +12,9 @@ from fencepost.testing.contract._sync.attempt import until
 from fencepost.testing.port import free_port
 from fencepost.testing.proxy import Proxy
 from fencepost.testing.zookeeper import UP, ZookeeperServer
-from tests.support.zookeeper._sync.patience import LASTING, PATIENCE, so
+from tests.support.zookeeper._sync.patience import ENDING, LASTING, PATIENCE, so
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
 # A follower that hears nothing from its leader goes on serving for that many ticks: for longer than any session here.
 PATIENT = {"syncLimit": 600}
@@ -57,7 +57,7 @@ def test_a_holder_at_a_follower_that_was_cut_off_is_told_before_another_is_grant
     assert parted.follower.mode == "follower"
     elsewhere = ",".join(f"127.0.0.1:{server.port}" for server in parted.others)
     with (
-        connect(f"zookeeper://127.0.0.1:{parted.follower.port}/parted", ttl=3) as cut,
+        connect(f"zookeeper://127.0.0.1:{parted.follower.port}/parted", ttl=ENDING) as cut,
         connect(f"zookeeper://{elsewhere}/parted", ttl=LASTING) as other,
     ):
         old = cut.lock("a").acquire()

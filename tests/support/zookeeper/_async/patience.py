@@ -7,6 +7,8 @@ from fencepost._runtime import aio as runtime
 from fencepost.testing.contract._async.attempt import until
 
 LASTING = 60.0
+# Of one whose lease ends in the test. A call has a third of it.
+ENDING = 4.0
 # For what comes within seconds, on a machine that is busy with something else.
 PATIENCE = 90.0
 

@@ -20,7 +20,7 @@ now = runtime.BootClock.now
 class Traffic:
     """A context: `count` sessions take turns, each holding for a moment, until it ends."""
 
-    def __init__(self, url: str, count: int = 4, *, ttl: float = 3.0) -> None:
+    def __init__(self, url: str, count: int = 4, *, ttl: float = 9.0) -> None:
         self.history: list[Tenure] = []
         self._url = f"{url}/{uuid.uuid4().hex}"
         self._ttl = ttl
