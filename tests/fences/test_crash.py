@@ -4,8 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from .crash import crash_everywhere
-from .process import started
+from tests.support.fences.crash import crash_everywhere
+from tests.support.fences.process import started
+
+pytestmark = pytest.mark.slow
 
 
 @pytest.mark.parametrize("shared", ["sqlite", "file", "postgresql"])

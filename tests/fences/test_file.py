@@ -15,10 +15,9 @@ from hypothesis import strategies as st
 from fencepost.errors import FencepostError, Stale
 from fencepost.fences import FileFence
 from fencepost.fences.file.mark import decode, encode
+from tests.support.fences.place import interrupted
 
-from .place import interrupted
-from .process import started
-from .worker import fork_inside_guard
+pytestmark = pytest.mark.unit
 
 NOBODY = 65534
 
@@ -99,11 +98,6 @@ def test_the_file_of_an_ended_guard_can_not_be_used(path: Path) -> None:
 def test_two_fences_of_one_thread_on_one_file_nest(path: Path) -> None:
     with FileFence(path).guard("a", 1) as outer, FileFence(path).guard("b", 1) as inner:
         assert inner is outer
-
-
-def test_a_child_forked_inside_a_guard_waits_until_the_guard_ends(path: Path) -> None:
-    with started(fork_inside_guard, path) as (_, pipe):
-        assert pipe.recv() == b"final"
 
 
 def test_sidecars_are_all_that_is_left_behind(path: Path) -> None:

@@ -6,9 +6,8 @@ The older holder reads and is paused; the newer one reads; the older wakes and w
 import pytest
 
 from fencepost.errors import Stale
-
-from .desk import NAME, Place
-from .place import interrupted
+from tests.support.fences.desk import NAME, Place
+from tests.support.fences.place import interrupted
 
 
 def test_fencing_writes_only_loses_an_acknowledged_update(place: Place) -> None:

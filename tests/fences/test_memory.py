@@ -2,8 +2,12 @@
 
 import threading
 
+import pytest
+
 from fencepost.errors import Stale
 from fencepost.fences import MemoryFence
+
+pytestmark = pytest.mark.unit
 
 
 def test_racing_threads_lose_nothing_that_was_acknowledged() -> None:

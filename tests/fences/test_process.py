@@ -8,11 +8,10 @@ from pathlib import Path
 import pytest
 
 from fencepost.errors import Stale
-
-from .desk import NAME, Place
-from .place import PLACES
-from .process import SPAWN, resume, started, stop
-from .worker import add_words, read_and_write_when_told, write_in_guard_and_wait
+from tests.support.fences.desk import NAME, Place
+from tests.support.fences.place import PLACES
+from tests.support.fences.process import SPAWN, resume, started, stop
+from tests.support.fences.worker import add_words, fork_inside_guard, read_and_write_when_told, write_in_guard_and_wait
 
 
 @pytest.fixture
@@ -82,3 +81,8 @@ def test_a_holder_stopped_and_resumed_with_nobody_newer_writes_as_if_nothing_was
         resume(process)
         assert pipe.recv() == "written"
     assert place.look() == ["late"]
+
+
+def test_a_child_forked_inside_the_guard_of_a_file_waits_until_the_guard_ends(tmp_path: Path) -> None:
+    with started(fork_inside_guard, tmp_path / "report.csv") as (_, pipe):
+        assert pipe.recv() == b"final"

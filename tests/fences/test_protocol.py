@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 
 from fencepost.errors import Stale
 from fencepost.fences import check, token_of
+from tests.support.fences.desk import NAME, Place
+from tests.support.fences.place import PLACES, UNDOES, interrupted
 
-from .desk import NAME, Place
-from .place import PLACES, UNDOES, interrupted
+from .conftest import with_tier
 
 
 def test_a_name_without_a_mark_has_0(place: Place) -> None:
@@ -86,7 +87,7 @@ def test_a_block_that_raises_keeps_its_claim(place: Place) -> None:
         place.open().add(4, "old")
 
 
-@pytest.mark.parametrize("kind", UNDOES, indirect=True)
+@pytest.mark.parametrize("kind", [with_tier(kind) for kind in UNDOES], indirect=True)
 def test_a_block_that_raises_undoes_its_writes(place: Place) -> None:
     desk = place.open()
     desk.add(5, "kept")
@@ -116,7 +117,7 @@ def test_guards_of_two_names_nest(place: Place) -> None:
     assert place.look() == ["outer", "inner"]
 
 
-@pytest.mark.parametrize("kind", UNDOES, indirect=True)
+@pytest.mark.parametrize("kind", [with_tier(kind) for kind in UNDOES], indirect=True)
 def test_an_inner_guard_that_raises_undoes_its_own_writes_only(place: Place) -> None:
     desk = place.open()
     with desk.fence.guard("a", 3) as outer:
@@ -127,7 +128,7 @@ def test_an_inner_guard_that_raises_undoes_its_own_writes_only(place: Place) -> 
     assert place.look() == ["outer"]
 
 
-@pytest.mark.parametrize("kind", UNDOES, indirect=True)
+@pytest.mark.parametrize("kind", [with_tier(kind) for kind in UNDOES], indirect=True)
 def test_an_outer_guard_that_raises_undoes_all_writes_and_keeps_the_inner_claim(place: Place) -> None:
     desk = place.open()
     with interrupted(desk.fence.guard("a", 3)), desk.fence.guard("b", 7) as inner:
@@ -169,7 +170,7 @@ def test_nobody_is_let_in_while_a_block_runs(place: Place, shown_before: bool) -
         seen = desk.read(guarded)
         inside.set()
         trying.wait()
-        # Long enough for a fence that does not hold others off to let the newer one in.
+        # Long enough for a fence that does not hold others off to let the newer one in. If not, nothing is found out.
         thread.join(0.1)
         desk.write(guarded, [*seen, "older"])
         order.append("older")
@@ -213,16 +214,19 @@ def test_there_is_no_way_to_lower_a_mark(place: Place) -> None:
     assert offered <= {"claim", "guard", "highest", "read", "write", "execute", "install"}
 
 
+@pytest.mark.unit
 @pytest.mark.parametrize(("token", "highest"), [(1, 0), (5, 5), (6, 5)])
 def test_the_rule_makes_an_equal_or_higher_token_the_mark(token: int, highest: int) -> None:
     assert check(NAME, token, highest) == token
 
 
+@pytest.mark.unit
 def test_the_rule_refuses_a_lower_token() -> None:
     with pytest.raises(Stale, match="token 4 for 'orders/42' is stale: token 5 was seen already"):
         check(NAME, 4, 5)
 
 
+@pytest.mark.unit
 def test_the_token_of_what_has_none_names_what_was_passed() -> None:
     with pytest.raises(TypeError, match="a grant or its integer token, not dict"):
         token_of({})  # type: ignore[arg-type]
@@ -234,7 +238,7 @@ STEPS = st.lists(
 )
 
 
-@pytest.mark.parametrize("kind", ["memory", "sqlite", "file", "postgresql"])
+@pytest.mark.parametrize("kind", [with_tier(kind) for kind in ("memory", "sqlite", "file", "postgresql")])
 @settings(max_examples=25, deadline=None)
 @given(steps=STEPS)
 def test_accepted_tokens_never_decrease_and_the_mark_is_the_highest(

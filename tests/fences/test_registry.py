@@ -12,9 +12,8 @@ import redis
 from fencepost.errors import Stale
 from fencepost.fences.registry import AsyncRegistry, Registry
 from fencepost.testing.redis import command, shared_server
-
-from .database import MariadbPlace, PostgresqlPlace
-from .process import resume, started, stop
+from tests.support.fences.database import MariadbPlace, PostgresqlPlace
+from tests.support.fences.process import resume, started, stop
 
 
 @pytest.fixture(params=["sqlite", "postgresql", "mariadb", "redis"])

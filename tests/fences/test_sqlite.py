@@ -10,8 +10,9 @@ import pytest
 
 from fencepost.errors import FencepostError, Stale
 from fencepost.fences import SqliteFence
+from tests.support.fences.place import SqlitePlace, interrupted
 
-from .place import SqlitePlace, interrupted
+pytestmark = pytest.mark.unit
 
 MODES: dict[str, dict[str, Any]] = {
     "default": {},

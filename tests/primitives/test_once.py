@@ -25,8 +25,8 @@ from fencepost.fences.result import (
 )
 from fencepost.testing.condition import until
 from fencepost.testing.redis import command, shared_server
-from tests.fences.database import MariadbPlace, PostgresqlPlace
-from tests.fences.process import resume, started, stop
+from tests.support.fences.database import MariadbPlace, PostgresqlPlace
+from tests.support.fences.process import resume, started, stop
 
 STORES = ("memory", "file", "sqlite", "postgresql", "mariadb", "redis")
 

@@ -11,7 +11,7 @@ import pytest
 from fencepost.errors import Conflict, FencepostError, Stale, Unsupported
 from fencepost.eventlog import AsyncEventLog, Event, EventLog
 from fencepost.optimistic import AsyncTable, Row, Table
-from tests.fences.database import DatabasePlace, MariadbPlace, PostgresqlPlace
+from tests.support.fences.database import DatabasePlace, MariadbPlace, PostgresqlPlace
 
 
 class SqlitePlace(DatabasePlace):

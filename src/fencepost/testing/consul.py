@@ -11,6 +11,7 @@ from typing import Any, Self
 
 from fencepost.testing.binary import find_built
 from fencepost.testing.certificate import own_certificate
+from fencepost.testing.condition import until
 from fencepost.testing.port import free_port
 from fencepost.testing.server import ServerDown, ServerProcess, quick_folder
 
@@ -18,6 +19,8 @@ from fencepost.testing.server import ServerDown, ServerProcess, quick_folder
 LEAST_TTL = "100ms"
 # How many seconds three servers may take on a busy machine to elect the first leader.
 UP = 60.0
+# How many seconds an agent may take to answer.
+ANSWERED = 20.0
 LOOK_AGAIN = 0.02
 
 
@@ -43,12 +46,12 @@ class Agent(ServerProcess):
         """The status and what the agent answers, from JSON where it is that."""
         connection: http.client.HTTPConnection
         if self.certificate is None:
-            connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=5)
+            connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=ANSWERED)
         else:
             context = ssl.create_default_context(cafile=self.certificate)
             # For an agent that wants to know who calls.
             context.load_cert_chain(self.certificate, self.key)
-            connection = http.client.HTTPSConnection("127.0.0.1", self.port, timeout=5, context=context)
+            connection = http.client.HTTPSConnection("127.0.0.1", self.port, timeout=ANSWERED, context=context)
         try:
             headers = {"X-Consul-Token": self.token} if self.token else {}
             connection.request(method, path, None if body is None else json.dumps(body), headers)
@@ -172,17 +175,37 @@ class Cluster:
                     raise ServerDown(f"no leader in {UP:g} s; the end of a log:\n{member.tail()}")
                 time.sleep(LOOK_AGAIN)
 
-    def leader(self) -> Agent:
-        """Who leads, as the members that run see it."""
+    def repair(self) -> None:
+        """All up, and with a leader, whatever was done to them."""
         for member in self.members:
+            if member.running:
+                member.resume()
+            else:
+                member.start()
+        self.settle()
+
+    def leader(self) -> Agent:
+        """Who leads, as the members that run see it; once there is one."""
+        found: list[Agent] = []
+
+        def known() -> bool:
+            found[:] = self._leaders()
+            return bool(found)
+
+        until(known, UP)
+        return found[0]
+
+    def _leaders(self) -> list[Agent]:
+        for member in self.members:
+            if not member.running:
+                continue
             try:
                 _, address = member.call("GET", "/v1/status/leader")
             except (OSError, http.client.HTTPException):
                 continue
-            for each in self.members:
-                if address == f"127.0.0.1:{each.rpc}":
-                    return each
-        raise ServerDown("no member knows of a leader")
+            if found := [each for each in self.members if address == f"127.0.0.1:{each.rpc}"]:
+                return found
+        return []
 
     def followers(self) -> list[Agent]:
         leader = self.leader()
@@ -191,3 +214,9 @@ class Cluster:
     def close(self) -> None:
         for member in self.members:
             member.close()
+
+
+@cache
+def shared_cluster() -> Cluster:
+    """Three servers, started once for each process that runs tests, and ended with it."""
+    return Cluster().__enter__()

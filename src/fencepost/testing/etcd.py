@@ -25,6 +25,9 @@ from fencepost.testing.server import Ready, ServerProcess, listening, quick_fold
 # Elections within half a second, so that a lease of one second is granted as such.
 TIMING = ("--heartbeat-interval", "50", "--election-timeout", "500")
 QUIET = ("--logger", "zap", "--log-level", "error")
+# How many seconds a server may take on a busy machine: to be up, and to answer.
+UP = 60.0
+ANSWERED = 20.0
 
 
 def packaged_etcd() -> str:
@@ -43,7 +46,7 @@ class EtcdServer(ServerProcess):
     def __init__(self, argv: Sequence[str | os.PathLike[str]], *, ready: Ready, place: Path | None = None) -> None:
         prefix = "fencepost-etcd-"
         folder = quick_folder(prefix) if place is None else Path(tempfile.mkdtemp(prefix=prefix, dir=place))
-        super().__init__(argv, ready=ready, folder=folder)
+        super().__init__(argv, ready=ready, folder=folder, timeout=UP)
 
     def close(self) -> None:
         # Nothing of it is needed any more, and a member asked to end would first look for an heir.
@@ -52,7 +55,7 @@ class EtcdServer(ServerProcess):
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
-def client(*ports: int, url: str = "", patience: float = 2.0) -> Client:
+def client(*ports: int, url: str = "", patience: float = ANSWERED) -> Client:
     """A client of the members that listen there."""
     return Client(Endpoints(parse_url(url or f"etcd://{','.join(f'127.0.0.1:{port}' for port in ports)}")), patience)
 
@@ -131,8 +134,7 @@ class Cluster:
         with ExitStack() as stack:
             for server in self.servers:
                 stack.enter_context(server)
-            for port in self.ports:
-                until(lambda port=port: serves(f"etcd://127.0.0.1:{port}"))  # type: ignore[misc]
+            self.until_serving()
             self._stack = stack.pop_all()
         return self
 
@@ -145,6 +147,20 @@ class Cluster:
     def url(self) -> str:
         return f"etcd://{','.join(f'127.0.0.1:{port}' for port in self.ports)}"
 
+    def until_serving(self) -> None:
+        """Until every member answers, which takes a leader."""
+        for port in self.ports:
+            until(lambda port=port: serves(f"etcd://127.0.0.1:{port}"), UP)  # type: ignore[misc]
+
+    def repair(self) -> None:
+        """All up and serving, whatever was done to them."""
+        for server in self.servers:
+            if server.running:
+                server.resume()
+            else:
+                server.start()
+        self.until_serving()
+
     def leader(self) -> int:
         """Which of the servers leads."""
         found: list[int] = []
@@ -153,7 +169,7 @@ class Cluster:
             found.extend(number for number in range(len(self.servers)) if self._leads(number))
             return bool(found)
 
-        until(known)
+        until(known, UP)
         return found[-1]
 
     def _leads(self, number: int) -> bool:
@@ -194,12 +210,9 @@ def shared_tls() -> tuple[int, str]:
 
 
 @cache
-def shared_cluster() -> str:
-    """The URL of three members of the current etcd."""
-    cluster = Cluster(binary=built_etcd())
-    cluster.__enter__()
-    _kept.extend(cluster.servers)
-    return cluster.url
+def shared_cluster() -> Cluster:
+    """Three members of the current etcd, where it was built."""
+    return Cluster(binary=built_etcd()).__enter__()
 
 
 _kept: list[ServerProcess] = []

@@ -11,6 +11,8 @@ from fencepost.testing.server import ServerProcess, logged
 from fencepost.testing.user import as_user, hand_over
 
 READY = "ready for connections"
+# How many seconds it may take on a busy machine.
+UP = 60.0
 
 
 class MariadbServer(ServerProcess):
@@ -42,7 +44,7 @@ class MariadbServer(ServerProcess):
             "--aria-sync-log-dir=NEVER",
             *options,
         ]
-        super().__init__(as_user(argv), ready=logged(READY), folder=folder)
+        super().__init__(as_user(argv), ready=logged(READY), folder=folder, timeout=UP)
 
     def close(self) -> None:
         super().close()

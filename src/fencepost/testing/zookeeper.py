@@ -28,6 +28,8 @@ SETTINGS = {
     "preAllocSize": 1024,
     "clientPortAddress": "127.0.0.1",
 }
+# How many seconds a server, or an ensemble, may take on a busy machine to serve.
+UP = 60.0
 
 
 class ZookeeperServer(ServerProcess):
@@ -47,7 +49,7 @@ class ZookeeperServer(ServerProcess):
         jars = ":".join((find_jar(), *(f"/usr/share/java/{jar}.jar" for jar in BESIDE)))
         argv = [find_binary("java", "default-jre-headless"), *java, "-cp", jars]
         argv += [f"-D{key}={value}" for key, value in defined.items()]
-        super().__init__([*argv, MAIN, "{folder}/zoo.cfg"], ready=listening(self.port), timeout=60)
+        super().__init__([*argv, MAIN, "{folder}/zoo.cfg"], ready=listening(self.port), timeout=UP)
         lines = {**SETTINGS, "dataDir": self.folder / "data", "clientPort": self.port, **(settings or {})}
         lines |= {f"server.{each}": address for each, address in (ensemble or {}).items()}
         (self.folder / "zoo.cfg").write_text("".join(f"{key}={value}\n" for key, value in lines.items()))
@@ -57,7 +59,7 @@ class ZookeeperServer(ServerProcess):
     def ask(self, word: str) -> str:
         """What it answers to one of the four-letter words, nothing if it does not."""
         try:
-            with socket.create_connection(("127.0.0.1", self.port), timeout=2.0) as asked:
+            with socket.create_connection(("127.0.0.1", self.port), timeout=5.0) as asked:
                 asked.sendall(word.encode())
                 return asked.makefile("rb").read().decode()
         except OSError:
@@ -120,13 +122,24 @@ class Ensemble:
             modes = [server.mode for server in running]
             return "leader" in modes and sum(map(bool, modes)) >= (most or len(running))
 
-        until(serving, 30)
+        until(serving, UP)
 
     def leader(self) -> ZookeeperServer:
-        return next(server for server in self.servers if server.running and server.mode == "leader")
+        return self._known("leader")[0]
 
     def followers(self) -> list[ZookeeperServer]:
-        return [server for server in self.servers if server.running and server.mode == "follower"]
+        return self._known("follower")
+
+    def _known(self, mode: str) -> list[ZookeeperServer]:
+        """Those of that kind, of which there is one at least, also where a server is slow to say so."""
+        found: list[ZookeeperServer] = []
+
+        def known() -> bool:
+            found[:] = [server for server in self.servers if server.running and server.mode == mode]
+            return bool(found)
+
+        until(known, UP)
+        return found
 
 
 def find_jar() -> str:
@@ -140,7 +153,7 @@ def find_jar() -> str:
 def shared_server() -> ZookeeperServer:
     server = ZookeeperServer(properties={"znode.container.checkIntervalMs": "500"})
     server.start()
-    until(lambda: server.mode, 30)
+    until(lambda: server.mode, UP)
     return server
 
 

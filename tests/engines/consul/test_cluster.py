@@ -9,25 +9,21 @@ import fencepost
 from fencepost import FencepostError
 from fencepost.testing.condition import until
 from fencepost.testing.consul import Cluster
+from tests.support.consul.traffic import Traffic
 
-from .traffic import Traffic
+from .conftest import LASTING, PATIENCE
 
-pytestmark = pytest.mark.calm
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
-TTL = 2.0
+TTL = 4.0
 
 
 @pytest.fixture
 def url(cluster: Cluster) -> Iterator[str]:
     yield f"consul://{cluster.hosts}?session_ttl_min=0.1"
-    for member in cluster.members:
-        if member.running:
-            member.resume()
-        else:
-            member.start()
-    cluster.settle()
+    cluster.repair()
     # Sessions that could not be closed end by themselves, and nothing of them stays.
-    until(lambda: cluster.members[0].sessions() == [], 30)
+    until(lambda: cluster.members[0].sessions() == [], PATIENCE)
     assert cluster.members[0].keys() == []
 
 
@@ -36,7 +32,7 @@ def test_a_lock_taken_at_one_member_is_seen_at_every_other(cluster: Cluster, url
     tokens = []
     for one in at_each:
         for other in at_each:
-            with fencepost.connect(one, ttl=5) as first, fencepost.connect(other, ttl=5) as second:
+            with fencepost.connect(one, ttl=LASTING) as first, fencepost.connect(other, ttl=LASTING) as second:
                 with first.lock("a") as grant:
                     tokens.append(grant.token)
                     assert second.lock("a").try_acquire() is None
@@ -86,16 +82,16 @@ def test_without_a_majority_nothing_is_granted_and_holders_are_told_in_time(clus
         down = [cluster.leader(), cluster.followers()[0]]
         for member in down:
             member.kill()
-        lost = threading.Thread(target=old.lost.wait, args=[20])
+        lost = threading.Thread(target=old.lost.wait, args=[PATIENCE])
         lost.start()
         with pytest.raises(FencepostError):
             other.lock("a").acquire(timeout=TTL)
-        lost.join(20)
+        lost.join(PATIENCE)
         assert old.lost.is_set()
         for member in down:
             member.start()
         cluster.settle()
-        new = other.lock("a").acquire(timeout=30)
+        new = other.lock("a").acquire(timeout=PATIENCE)
         assert new.token > old.token
         assert not old.held
         new.release()
@@ -110,5 +106,5 @@ def test_tokens_go_on_after_every_member_was_restarted(cluster: Cluster, url: st
     for member in cluster.members:
         member.start()
     cluster.settle()
-    with fencepost.connect(url, ttl=TTL) as session, session.lock("a", timeout=30) as new:
+    with fencepost.connect(url, ttl=TTL) as session, session.lock("a", timeout=PATIENCE) as new:
         assert new.token > old.token

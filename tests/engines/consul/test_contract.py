@@ -1,27 +1,22 @@
-"""The contract suite once more, on three servers, of which each session knows all."""
-
-from functools import cache
+"""The contract once more, on three servers, where they can differ from one. Each session knows all of them."""
 
 import pytest
 
-from fencepost.testing.consul import Cluster
-from fencepost.testing.contract import CHAPTERS, Site
+from fencepost.testing.consul import shared_cluster
+from fencepost.testing.contract import Site
 from fencepost.testing.contract.consul import TTL, ConsulLock
+from tests.support.ensemble import EnsembleSite, chapters, rotations
 
-
-@cache
-def shared_cluster() -> Cluster:
-    """Started once, and stopped with the process that started it."""
-    return Cluster().__enter__()
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(params=["consul"])
 def site() -> Site:
     cluster = shared_cluster()
     cluster.members[0].empty()
-    url = f"consul://{cluster.hosts}?session_ttl_min=0.1"
-    return Site(url, ttl=TTL, neighbours={"consul lock": lambda _, name: ConsulLock(cluster.members[1], name)})
+    urls = [f"consul://{each}?session_ttl_min=0.1" for each in rotations(cluster.hosts.split(","))]
+    return EnsembleSite(urls, ttl=TTL, neighbours={"consul lock": lambda _, name: ConsulLock(cluster.members[1], name)})
 
 
-for chapter in CHAPTERS:
+for chapter in chapters():
     globals()[chapter.test_name] = chapter.tests

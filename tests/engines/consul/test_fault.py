@@ -7,7 +7,6 @@ import pytest
 
 import fencepost
 from fencepost import Lost, Unavailable, Uncertain
-from fencepost._runtime.clock import boottime
 from fencepost.contract.answer import Queued
 from fencepost.core.claim import Ask
 from fencepost.engines.consul.key import lock_of
@@ -15,8 +14,14 @@ from fencepost.testing.condition import until
 from fencepost.testing.consul import Agent
 from fencepost.testing.proxy import Proxy
 from tests.engines.line import Line
+from tests.support.renewal import renew
 
-from .conftest import at
+from .conftest import LASTING, PATIENCE, at
+
+# Of one whose lease ends in the test. A call has a third of it.
+ENDING = 3.0
+# Of those who give up on an agent that does not answer, which they do after a third of it.
+HALTING = 9.0
 
 
 def session_of(agent: Agent, label: str) -> str:
@@ -29,58 +34,62 @@ def refused(session: fencepost.Session) -> None:
 
 
 def test_nothing_is_left_of_a_session_that_was_closed(agent: Agent, url: str) -> None:
-    with fencepost.connect(url, ttl=5) as session:
+    with fencepost.connect(url, ttl=LASTING) as session:
         held = session.lock("a").acquire()
         session.rwlock("b").read().acquire()
         waiter = threading.Thread(target=refused, args=[session])
         waiter.start()
         until(lambda: session.look("a").waiters)
         assert held.held
-    waiter.join(10)
+    waiter.join(PATIENCE)
     assert agent.keys() == []
     assert agent.sessions() == []
 
 
 def test_nothing_is_left_of_a_lock_that_was_given_back(agent: Agent, url: str) -> None:
-    with fencepost.connect(url, ttl=5) as session:
+    with fencepost.connect(url, ttl=LASTING) as session:
         before = agent.keys()
         for lock in (session.lock("a"), session.rwlock("a").read()):
             lock.acquire().release()
         assert agent.keys() == before
 
 
+@pytest.mark.slow
 def test_a_session_whose_opening_was_not_answered_is_destroyed(agent: Agent) -> None:
     with Proxy(agent.port) as proxy:
         # What goes wrong at the first agent is put right at the next.
-        session = fencepost.connect(at(f"{proxy.port},127.0.0.1:{agent.port}"), ttl=3)
+        session = fencepost.connect(at(f"{proxy.port},127.0.0.1:{agent.port}"), ttl=HALTING)
         proxy.drop_replies()
         with pytest.raises(Unavailable):
             session.lock("a").acquire(timeout=0)
         assert agent.sessions() == []
-        session.lock("a").acquire(timeout=5).release()
+        session.lock("a").acquire(timeout=PATIENCE).release()
         session.close()
 
 
+@pytest.mark.slow
 def test_a_claim_whose_reply_is_lost_leaves_no_phantom_holder(agent: Agent, url: str) -> None:
     with (
         Proxy(agent.port) as proxy,
-        fencepost.connect(url, ttl=2) as other,
-        fencepost.connect(at(proxy.port), ttl=2) as session,
+        fencepost.connect(url, ttl=LASTING) as other,
+        fencepost.connect(at(proxy.port), ttl=HALTING) as session,
     ):
         session.lock("warm").acquire().release()
         proxy.drop_replies()
         with pytest.raises((Unavailable, Uncertain)):
             session.lock("a").try_acquire()
         proxy.heal()
-        until(lambda: not other.look("a").holders, 8)
-        session.lock("a").acquire(timeout=5).release()
+        renew(session)
+        assert other.look("a").holders == ()
+        session.lock("a").acquire(timeout=PATIENCE).release()
 
 
+@pytest.mark.slow
 def test_a_claim_that_arrives_after_it_was_withdrawn_is_not_granted(agent: Agent, url: str) -> None:
     with (
         Proxy(agent.port) as proxy,
-        fencepost.connect(url, ttl=3) as other,
-        fencepost.connect(at(f"{proxy.port},127.0.0.1:{agent.port}"), ttl=3) as session,
+        fencepost.connect(url, ttl=LASTING) as other,
+        fencepost.connect(at(f"{proxy.port},127.0.0.1:{agent.port}"), ttl=HALTING) as session,
     ):
         session.lock("warm").acquire().release()
         proxy.hold()
@@ -89,26 +98,25 @@ def test_a_claim_that_arrives_after_it_was_withdrawn_is_not_granted(agent: Agent
             session.lock("a").try_acquire()
         proxy.heal()
         # Whatever was held has arrived by the time that these, sent behind it, are answered.
-        with fencepost.connect(at(proxy.port), ttl=3) as late:
+        with fencepost.connect(at(proxy.port), ttl=LASTING) as late:
             for _ in range(20):
                 assert late.look("a").holders == ()
         other.lock("a").acquire(timeout=0).release()
 
 
+@pytest.mark.slow
 def test_a_holder_that_is_cut_off_is_told_before_another_is_granted(agent: Agent, url: str) -> None:
     with (
         Proxy(agent.port) as proxy,
-        fencepost.connect(url, ttl=1) as other,
-        fencepost.connect(at(proxy.port), ttl=1) as session,
+        fencepost.connect(url, ttl=LASTING) as other,
+        fencepost.connect(at(proxy.port), ttl=ENDING) as session,
     ):
         old = session.lock("a").acquire()
-        told: list[float] = []
-        watcher = threading.Thread(target=lambda: old.lost.wait(20) and told.append(boottime()))
-        watcher.start()
         proxy.cut()
-        new = other.lock("a").acquire(timeout=20)
-        watcher.join(20)
-        assert told[0] < new.granted_at
+        new = other.lock("a").acquire(timeout=PATIENCE)
+        assert not old.held
+        assert old._keeper.ends_at < new.granted_at
+        assert old.lost.wait(PATIENCE)
         assert new.token > old.token
         with pytest.raises(Lost):
             old.check()
@@ -116,42 +124,44 @@ def test_a_holder_that_is_cut_off_is_told_before_another_is_granted(agent: Agent
 
 
 def test_a_session_destroyed_under_its_holder_is_a_loss_that_is_told(agent: Agent, url: str) -> None:
-    with fencepost.connect(url, ttl=1.5, holder="victim") as session, fencepost.connect(url, ttl=5) as other:
+    with fencepost.connect(url, ttl=LASTING, holder="victim") as session, fencepost.connect(url, ttl=LASTING) as other:
         old = session.lock("a").acquire()
         agent.call("PUT", f"/v1/session/destroy/{session_of(agent, 'victim')}")
-        new = other.lock("a").acquire(timeout=5)
-        assert old.lost.wait(3)
+        new = other.lock("a").acquire(timeout=PATIENCE)
+        renew(session)
+        assert old.lost.is_set()
         assert new.token > old.token
         new.release()
-        session.lock("a").acquire(timeout=5).release()
+        session.lock("a").acquire(timeout=PATIENCE).release()
 
 
 def test_a_waiter_whose_session_ends_waits_on_under_another(agent: Agent, url: str) -> None:
-    with fencepost.connect(url, ttl=5) as first, fencepost.connect(url, ttl=1.5, holder="waiter") as second:
+    with fencepost.connect(url, ttl=LASTING) as first, fencepost.connect(url, ttl=LASTING, holder="waiter") as second:
         held = first.lock("a").acquire()
         taken: list[fencepost.Grant] = []
-        waiter = threading.Thread(target=lambda: taken.append(second.lock("a").acquire(timeout=20)))
+        waiter = threading.Thread(target=lambda: taken.append(second.lock("a").acquire(timeout=PATIENCE)))
         waiter.start()
         until(lambda: first.look("a").waiters)
         old = session_of(agent, "waiter")
         agent.call("PUT", f"/v1/session/destroy/{old}")
+        renew(second)
         until(lambda: first.look("a").waiters and session_of(agent, "waiter") != old)
         held.release()
-        waiter.join(20)
+        waiter.join(PATIENCE)
         assert taken[0].token > held.token
 
 
 def test_a_waiter_whose_question_is_cut_off_keeps_its_place(agent: Agent, url: str) -> None:
     with (
         Proxy(agent.port) as proxy,
-        fencepost.connect(url, ttl=5) as first,
-        fencepost.connect(at(proxy.port), ttl=5, holder="cut") as cut,
-        fencepost.connect(url, ttl=5, holder="behind") as behind,
+        fencepost.connect(url, ttl=LASTING) as first,
+        fencepost.connect(at(proxy.port), ttl=LASTING, holder="cut") as cut,
+        fencepost.connect(url, ttl=LASTING, holder="behind") as behind,
     ):
         held = first.lock("a").acquire()
         line = Line(first)
-        line.join(cut.lock("a", timeout=20))
-        line.join(behind.lock("a", timeout=20))
+        line.join(cut.lock("a", timeout=PATIENCE))
+        line.join(behind.lock("a", timeout=PATIENCE))
         proxy.cut()
         proxy.heal()
         held.release()
@@ -159,59 +169,61 @@ def test_a_waiter_whose_question_is_cut_off_keeps_its_place(agent: Agent, url: s
 
 
 def test_a_waiter_behind_a_dead_one_is_served(agent: Agent, url: str) -> None:
-    with fencepost.connect(url, ttl=5) as first, fencepost.connect(url, ttl=5, holder="third") as third:
-        second = fencepost.connect(url, ttl=5, holder="second")
+    with fencepost.connect(url, ttl=LASTING) as first, fencepost.connect(url, ttl=LASTING, holder="third") as third:
+        second = fencepost.connect(url, ttl=LASTING, holder="second")
         held = first.lock("a").acquire()
         dying = threading.Thread(target=refused, args=[second])
         dying.start()
         until(lambda: len(first.look("a").waiters) == 1)
         taken: list[fencepost.Grant] = []
-        waiter = threading.Thread(target=lambda: taken.append(third.lock("a").acquire(timeout=20)))
+        waiter = threading.Thread(target=lambda: taken.append(third.lock("a").acquire(timeout=PATIENCE)))
         waiter.start()
         until(lambda: len(first.look("a").waiters) == 2)
         # First the holder's session goes, and at the same time that of the only one who watches it.
         for label in ("second", first.label):
             agent.call("PUT", f"/v1/session/destroy/{session_of(agent, label)}")
-        waiter.join(20)
+        waiter.join(PATIENCE)
         assert taken[0].token > held.token
         second.close()
-        dying.join(20)
+        dying.join(PATIENCE)
 
 
 def test_readers_keep_others_out_after_the_first_of_them_died(agent: Agent, url: str) -> None:
     with (
-        fencepost.connect(url, ttl=1.5) as survivor,
-        fencepost.connect(url, ttl=5) as writer,
-        fencepost.connect(url, ttl=5, holder="dying") as dying,
+        fencepost.connect(url, ttl=LASTING) as survivor,
+        fencepost.connect(url, ttl=LASTING) as writer,
+        fencepost.connect(url, ttl=LASTING, holder="dying") as dying,
     ):
         dying.rwlock("a").read().acquire()
         kept = survivor.rwlock("a").read().acquire(timeout=0)
         agent.call("PUT", f"/v1/session/destroy/{session_of(agent, 'dying')}")
         # Also for those who know only the lock key: the other reader has it locked after its next renewal.
-        until(lambda: agent.call("GET", "/v1/kv/a/.lock")[0] == 200)
+        renew(survivor)
+        assert agent.call("GET", "/v1/kv/a/.lock")[0] == 200
         assert writer.lock("a").try_acquire() is None
         assert kept.held
         kept.release()
-        writer.lock("a").acquire(timeout=5).release()
+        writer.lock("a").acquire(timeout=PATIENCE).release()
 
 
 def test_a_key_deleted_by_hand_is_a_loss_that_is_told_at_the_next_renewal(agent: Agent, url: str) -> None:
-    with fencepost.connect(url, ttl=1.5) as session:
+    with fencepost.connect(url, ttl=LASTING) as session:
         grant = session.lock("a").acquire()
         agent.call("DELETE", "/v1/kv/a/.lock")
-        assert grant.lost.wait(5)
-        assert session.lock("a").acquire(timeout=5).token > grant.token
+        renew(session)
+        assert grant.lost.is_set()
+        assert session.lock("a").acquire(timeout=PATIENCE).token > grant.token
 
 
 def test_something_else_under_the_key_is_refused(agent: Agent, url: str) -> None:
     agent.call("PUT", "/v1/kv/a/.lock", "a value of somebody's")
-    with fencepost.connect(url, ttl=5) as session, pytest.raises(fencepost.Refused, match="use another prefix"):
+    with fencepost.connect(url, ttl=LASTING) as session, pytest.raises(fencepost.Refused, match="use another prefix"):
         session.lock("a").acquire(timeout=1)
     assert agent.keys() == ["a/.lock"]
 
 
 def test_a_request_that_goes_while_its_names_are_read_is_granted_nothing(url: str) -> None:
-    with fencepost.connect(url, ttl=20) as first, fencepost.connect(url, ttl=20) as second:
+    with fencepost.connect(url, ttl=LASTING) as first, fencepost.connect(url, ttl=LASTING) as second:
         held = first.lock("b").acquire()
         request = second.keeper().request((Ask("a"), Ask("b")))
         assert isinstance(second.engine.claim(request, wait=True), Queued)

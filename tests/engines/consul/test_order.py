@@ -10,7 +10,7 @@ from fencepost.core.claim import Ask, Claim, Mode, Request
 from fencepost.testing.condition import until
 from fencepost.testing.consul import Agent
 
-from .conftest import Connect, holder_of
+from .conftest import LASTING, PATIENCE, Connect, holder_of
 
 
 def test_whoever_comes_after_a_death_does_not_overtake_one_who_waits_and_sleeps(connect: Connect) -> None:
@@ -80,12 +80,12 @@ def test_a_waiter_evicted_before_it_heard_of_its_grant_asks_again_though_a_renew
 
 
 def test_many_who_wait_in_one_session_for_one_name_share_one_question(agent: Agent, url: str) -> None:
-    with fencepost.connect(url, ttl=10) as holder, fencepost.connect(url, ttl=10) as session:
+    with fencepost.connect(url, ttl=LASTING) as holder, fencepost.connect(url, ttl=LASTING) as session:
         held = holder.lock("a").acquire()
         order: list[int] = []
 
         def take(number: int) -> None:
-            with session.lock("a", timeout=60):
+            with session.lock("a", timeout=PATIENCE):
                 order.append(number)
 
         threads = [threading.Thread(target=take, args=[number]) for number in range(12)]
@@ -97,6 +97,6 @@ def test_many_who_wait_in_one_session_for_one_name_share_one_question(agent: Age
         assert len(line._asking) == 1
         held.release()
         for thread in threads:
-            thread.join(60)
+            thread.join(PATIENCE)
         assert order == list(range(12))
         assert line._waiting == {}

@@ -21,6 +21,8 @@ from fencepost.engines.consul.scene import is_held, next_step, share, tokens_of,
 from fencepost.engines.consul.shortcut import token_of
 from fencepost.engines.consul.transaction import LOCK_FLAG, Pair, at_index, delete, lock, pairs_of, tree
 
+pytestmark = pytest.mark.unit
+
 NAMES = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1, max_size=30)
 PATHS = st.lists(st.sampled_from(["", ".", "..", ".lock", ".fencepost", "a", "%00", "%2E", "ключ", "\n"])).map("/".join)
 

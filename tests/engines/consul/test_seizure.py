@@ -8,18 +8,15 @@ from collections.abc import Iterator
 
 import pytest
 
-from fencepost._runtime.clock import boottime
 from fencepost.contract.answer import Granted, Queued
 from fencepost.core.claim import Ask, Claim, Request
 from fencepost.testing.condition import until
 from fencepost.testing.consul import Agent
 
-from .conftest import Connect, holder_of
+from .conftest import LASTING, PATIENCE, Connect, holder_of
 
-TTL = 1.2
-# A session ends up to twice its time to live after its last renewal.
-OVERRUN = 2 * TTL
-LATE = 1.5
+# Long enough for a process on a busy machine to keep its lease until it stops itself.
+TTL = 2.5
 # Its session is open before anything happens. It stops itself before one transaction of those that give the lock back.
 SEIZER = """
 import os, signal, sys
@@ -48,12 +45,12 @@ with fencepost.connect(url, ttl=ttl, holder="seizer") as session:
         engine._store.transact = transact
 
     engine._leave = giving_back
-    with session.lock("a", timeout=30) as grant:
+    with session.lock("a", timeout=90) as grant:
         print(grant.token, flush=True)
 """
 
 
-@pytest.fixture(params=[1, 2, 3])
+@pytest.fixture(params=[pytest.param(1, marks=pytest.mark.slow), pytest.param(2, marks=pytest.mark.slow), 3])
 def point(request: pytest.FixtureRequest) -> int:
     """Of the transactions that give it back: 2 deletes the lock, and 3 makes the next one its holder."""
     found: int = request.param
@@ -62,7 +59,9 @@ def point(request: pytest.FixtureRequest) -> int:
 
 @pytest.fixture
 def seizer(url: str, point: int) -> Iterator["subprocess.Popen[str]"]:
-    argv = [sys.executable, "-c", SEIZER, url, str(TTL), str(point)]
+    # Once it has deleted the lock, nobody waits for the end of its lease.
+    ttl = TTL if point < 3 else 2 * PATIENCE
+    argv = [sys.executable, "-c", SEIZER, url, str(ttl), str(point)]
     with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "ready\n"
@@ -89,19 +88,17 @@ def test_whoever_waits_gets_what_a_seizer_could_not_give_back(
     assert not seized or holder_of(agent, "a") == "seizer"
     if fate == "killed":
         seizer.kill()
-    began_at = boottime()
-    answer = two.wait(place, 30.0)
-    assert boottime() - began_at < LATE + (OVERRUN if seized else 0.0)
+    answer = two.wait(place, PATIENCE)
     assert isinstance(answer, Granted)
     assert holder_of(agent, "a") == "sleeping"
     claim = Claim(sleeping, 1, Ask("a"), answer.tokens[0])
     if fate == "stopped":
         seizer.send_signal(signal.SIGCONT)
         # It goes on giving back, and then waits for its turn.
-        until(lambda: [each.claim.holder.label for each in two.look("a").waiters] == ["seizer"])
-        assert two.lease_renew(sleeping, 20, [claim]).gone == ()
+        until(lambda: [each.claim.holder.label for each in two.look("a").waiters] == ["seizer"], PATIENCE)
+        assert two.lease_renew(sleeping, LASTING, [claim]).gone == ()
         assert two.release(claim)
         assert int(seizer.stdout.readline()) > answer.tokens[0]
     else:
-        assert two.lease_renew(sleeping, 20, [claim]).gone == ()
+        assert two.lease_renew(sleeping, LASTING, [claim]).gone == ()
         assert two.release(claim)

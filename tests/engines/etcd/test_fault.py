@@ -14,9 +14,23 @@ from fencepost.testing.condition import until
 from fencepost.testing.etcd import client, etcdctl, port_of
 from fencepost.testing.proxy import Proxy
 from fencepost.testing.server import ServerProcess
+from tests.support.etcd.meter import keep_alives, watchers
+from tests.support.etcd.traffic import traffic
+from tests.support.renewal import renew
 
-from .meter import keep_alives, watchers
-from .traffic import traffic
+LASTING = 60.0
+# For what comes within a second, on a machine that is busy with something else.
+PATIENCE = 60.0
+# Of those whose lease ends in the test. A call has a third of it.
+ENDING = 4.0
+# Of those who go to the next door once the first does not answer, which they know after a third of it.
+HALTING = 6.0
+
+
+@pytest.fixture
+def harmed(server: ServerProcess) -> str:
+    """The URL of the server that is harmed."""
+    return at(port_of(server))
 
 
 def at(port: int, *more: int) -> str:
@@ -31,14 +45,20 @@ def revoke(url: str, session: Session) -> None:
 
 
 def run_etcdctl(url: str, *words: str) -> str:
-    said, _ = etcdctl("--endpoints", url.replace("etcd://", "http://"), *words).communicate(timeout=20)
+    said, _ = etcdctl("--endpoints", url.replace("etcd://", "http://"), *words).communicate(timeout=PATIENCE)
     return said
 
 
+def lease_list(url: str) -> set[str]:
+    found, *leases = run_etcdctl(url, "lease", "list").splitlines()
+    assert found.startswith("found ")
+    return set(leases)
+
+
 def test_a_killed_server_is_unavailable_and_keeps_locks_and_tokens_over_its_restart(
-    server: ServerProcess, url: str
+    server: ServerProcess, harmed: str
 ) -> None:
-    with fencepost.connect(url, ttl=6) as first, fencepost.connect(url, ttl=6) as second:
+    with fencepost.connect(harmed, ttl=LASTING) as first, fencepost.connect(harmed, ttl=LASTING) as second:
         held = first.lock("a").acquire()
         server.kill()
         with pytest.raises((Unavailable, Uncertain)):
@@ -47,39 +67,42 @@ def test_a_killed_server_is_unavailable_and_keeps_locks_and_tokens_over_its_rest
         assert second.lock("a").try_acquire() is None
         assert held.held
         held.release()
-        assert second.lock("a").acquire(timeout=5).token > held.token
+        assert second.lock("a").acquire(timeout=PATIENCE).token > held.token
 
 
-def test_the_holder_is_told_in_time_when_the_server_stops_answering(server: ServerProcess, url: str) -> None:
-    with fencepost.connect(url, ttl=2) as session:
+@pytest.mark.slow
+def test_the_holder_is_told_in_time_when_the_server_stops_answering(server: ServerProcess, harmed: str) -> None:
+    with fencepost.connect(harmed, ttl=ENDING) as session:
         grant = session.lock("a").acquire()
         server.pause()
         try:
-            assert grant.lost.wait(4)
+            assert grant.lost.wait(PATIENCE)
             with pytest.raises((Unavailable, Uncertain)):
                 session.lock("b").acquire(timeout=0)
         finally:
             server.resume()
-        assert session.lock("a").acquire(timeout=10).token > grant.token
+        assert session.lock("a").acquire(timeout=PATIENCE).token > grant.token
 
 
+@pytest.mark.slow
 def test_traffic_goes_on_after_the_server_was_stopped_for_longer_than_the_leases(
-    server: ServerProcess, url: str
+    server: ServerProcess, harmed: str
 ) -> None:
-    with traffic(url, ttl=2) as going:
+    with traffic(harmed, ttl=ENDING) as going:
         server.pause()
-        time.sleep(2.5)
+        time.sleep(ENDING + 0.5)
         server.resume()
         going.flows()
 
 
-def test_a_lease_revoked_under_a_holder_is_a_loss_that_it_is_told_of(server: ServerProcess, url: str) -> None:
-    with fencepost.connect(url, ttl=2) as first, fencepost.connect(url, ttl=2) as second:
+def test_a_lease_revoked_under_a_holder_is_a_loss_that_it_is_told_of(url: str) -> None:
+    with fencepost.connect(url, ttl=LASTING) as first, fencepost.connect(url, ttl=LASTING) as second:
         old = first.lock("a").acquire()
         revoke(url, first)
-        new = second.lock("a").acquire(timeout=5)
+        new = second.lock("a").acquire(timeout=PATIENCE)
         assert new.token > old.token
-        assert old.lost.wait(3)
+        renew(first)
+        assert old.lost.is_set()
         with pytest.raises(Lost, match="no longer has its lease"):
             old.check()
 
@@ -87,23 +110,23 @@ def test_a_lease_revoked_under_a_holder_is_a_loss_that_it_is_told_of(server: Ser
 @pytest.mark.parametrize("flavour", ["sync", "async"])
 async def test_a_lease_revoked_under_a_waiter_is_not_a_grant(url: str, flavour: str) -> None:
     """A server's own Lock may say yes to a waiter whose lease has died. Ours asks again under a new lease."""
-    with fencepost.connect(url, ttl=20, holder="holder") as first:
+    with fencepost.connect(url, ttl=LASTING, holder="holder") as first:
         held = first.lock("a").acquire()
         if flavour == "sync":
-            with fencepost.connect(url, ttl=5, holder="waiter") as second:
+            with fencepost.connect(url, ttl=LASTING, holder="waiter") as second:
                 taken: list[fencepost.Grant] = []
-                waiter = threading.Thread(target=lambda: taken.append(second.lock("a").acquire(timeout=30)))
+                waiter = threading.Thread(target=lambda: taken.append(second.lock("a").acquire(timeout=PATIENCE)))
                 waiter.start()
                 until(lambda: first.look("a").waiters)
                 before = second.keeper().holder
                 revoke(url, second)
                 held.release()
-                waiter.join(20)
+                waiter.join(PATIENCE)
                 assert taken[0].holder.id != before.id
                 assert [each.claim.token for each in first.look("a").holders] == [taken[0].token]
         else:
-            async with fencepost.connect_async(url, ttl=5, holder="waiter") as asession:
-                task = asyncio.create_task(asession.lock("a").acquire(timeout=30))
+            async with fencepost.connect_async(url, ttl=LASTING, holder="waiter") as asession:
+                task = asyncio.create_task(asession.lock("a").acquire(timeout=PATIENCE))
                 await asyncio.to_thread(until, lambda: first.look("a").waiters)
                 keeper = await asession.keeper()
                 speaker = client(url=url)
@@ -116,24 +139,23 @@ async def test_a_lease_revoked_under_a_waiter_is_not_a_grant(url: str, flavour: 
 
 
 def test_a_key_deleted_by_hand_is_a_loss_at_the_next_renewal(url: str) -> None:
-    with fencepost.connect(url, ttl=2) as session:
+    with fencepost.connect(url, ttl=LASTING) as session:
         grant = session.lock("a").acquire()
         other = session.lock("b").acquire()
         run_etcdctl(url, "del", "--prefix", "a/")
-        assert grant.lost.wait(3)
+        renew(session)
+        assert grant.lost.is_set()
         assert other.held
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["tried", "acquired and released"])
-def test_a_claim_that_arrives_after_it_was_given_up_is_no_phantom_holder(
-    server: ServerProcess, url: str, how: str
-) -> None:
+def test_a_claim_that_arrives_after_it_was_given_up_is_no_phantom_holder(port: int, url: str, how: str) -> None:
     """It was on its way through one door when it was settled through the other."""
-    port = port_of(server)
     with (
         Proxy(port) as proxy,
-        fencepost.connect(url, ttl=10) as other,
-        fencepost.connect(at(proxy.port, port), ttl=3) as session,
+        fencepost.connect(url, ttl=LASTING) as other,
+        fencepost.connect(at(proxy.port, port), ttl=HALTING) as session,
     ):
         session.lock("warm").acquire().release()
         sent = _sent_by(session)
@@ -142,7 +164,7 @@ def test_a_claim_that_arrives_after_it_was_given_up_is_no_phantom_holder(
             with pytest.raises((Unavailable, Uncertain)):
                 session.lock("a").try_acquire()
         else:
-            session.lock("a").acquire(timeout=5).release()
+            session.lock("a").acquire(timeout=PATIENCE).release()
         # What the proxy holds may arrive now or never, since its sender has gone; so it is sent once more.
         speaker = client(port)
         assert speaker.commit(sent[0]) is not None
@@ -165,90 +187,87 @@ def _sent_by(session: Session) -> list[bytes]:
     return sent
 
 
-def test_a_claim_whose_reply_is_lost_is_one_grant(server: ServerProcess, url: str) -> None:
-    port = port_of(server)
+@pytest.mark.slow
+def test_a_claim_whose_reply_is_lost_is_one_grant(port: int, url: str) -> None:
     with (
         Proxy(port) as proxy,
-        fencepost.connect(url, ttl=10) as other,
-        fencepost.connect(at(proxy.port, port), ttl=3) as session,
+        fencepost.connect(url, ttl=LASTING) as other,
+        fencepost.connect(at(proxy.port, port), ttl=HALTING) as session,
     ):
         session.lock("warm").acquire().release()
         proxy.drop_replies()
-        with session.lock("a", timeout=10) as grant:
+        with session.lock("a", timeout=PATIENCE) as grant:
             assert [each.claim.token for each in other.look("a").holders] == [grant.token]
         assert other.look("a").holders == ()
 
 
 @pytest.mark.parametrize("flavour", ["sync", "async"])
-async def test_a_waiter_whose_watch_is_broken_keeps_its_place(server: ServerProcess, url: str, flavour: str) -> None:
-    port = port_of(server)
-    with Proxy(port) as proxy, fencepost.connect(url, ttl=20) as first:
+async def test_a_waiter_whose_watch_is_broken_keeps_its_place(port: int, url: str, flavour: str) -> None:
+    with Proxy(port) as proxy, fencepost.connect(url, ttl=LASTING) as first:
         held = first.lock("a").acquire()
-        session = fencepost.connect(at(proxy.port), ttl=5, holder="cut")
-        asession = fencepost.connect_async(at(proxy.port), ttl=5, holder="cut")
+        session = fencepost.connect(at(proxy.port), ttl=LASTING, holder="cut")
+        asession = fencepost.connect_async(at(proxy.port), ttl=LASTING, holder="cut")
         taken: list[int] = []
 
         def wait() -> None:
-            taken.append(session.lock("a").acquire(timeout=30).token)
+            taken.append(session.lock("a").acquire(timeout=PATIENCE).token)
 
         async def wait_async() -> None:
-            taken.append((await asession.lock("a").acquire(timeout=30)).token)
+            taken.append((await asession.lock("a").acquire(timeout=PATIENCE)).token)
 
         task = asyncio.create_task(asyncio.to_thread(wait) if flavour == "sync" else wait_async())
-        await asyncio.to_thread(until, lambda: first.look("a").waiters)
+        await asyncio.to_thread(until, lambda: first.look("a").waiters and watchers(port) == 1)
         place = first.look("a").waiters[0].claim
-        await asyncio.sleep(0.1)
         proxy.cut()
-        await asyncio.sleep(0.1)
+        await asyncio.to_thread(until, lambda: watchers(port) == 0)
         proxy.heal()
-        await asyncio.to_thread(until, lambda: watchers(port) >= 1)
+        await asyncio.to_thread(until, lambda: watchers(port) == 1, PATIENCE)
         assert [each.claim for each in first.look("a").waiters] == [place]
         held.release()
-        await asyncio.wait_for(task, 20)
+        await asyncio.wait_for(task, PATIENCE)
         assert taken[0] > held.token
         session.close()
         await asession.close()
 
 
-def test_a_silent_watch_is_made_up_for_by_looking_when_the_lease_is_renewed(server: ServerProcess, url: str) -> None:
+@pytest.mark.slow
+def test_a_silent_watch_is_made_up_for_by_looking_when_the_lease_is_renewed(port: int, url: str) -> None:
     """The stream is there and says nothing: the waiter looks for itself when its lease would have ended."""
-    port = port_of(server)
     with (
         Proxy(port) as proxy,
-        fencepost.connect(url, ttl=20) as first,
-        fencepost.connect(at(proxy.port, port), ttl=2) as session,
+        fencepost.connect(url, ttl=LASTING) as first,
+        fencepost.connect(at(proxy.port, port), ttl=ENDING) as session,
     ):
         held = first.lock("a").acquire()
         taken: list[fencepost.Grant] = []
-        waiter = threading.Thread(target=lambda: taken.append(session.lock("a").acquire(timeout=30)))
+        waiter = threading.Thread(target=lambda: taken.append(session.lock("a").acquire(timeout=PATIENCE)))
         waiter.start()
-        until(lambda: first.look("a").waiters)
-        until(lambda: watchers(port) >= 1)
+        until(lambda: first.look("a").waiters and watchers(port) == 1)
         proxy.drop_replies()
         held.release()
-        waiter.join(10)
-        assert taken[0].held
+        waiter.join(PATIENCE)
+        assert taken[0].token > held.token
 
 
-def test_for_one_name_one_watch_is_left_open(server: ServerProcess, url: str) -> None:
-    with fencepost.connect(url, ttl=20) as first, fencepost.connect(url, ttl=20) as second:
+def test_for_one_name_one_watch_is_left_open(port: int, url: str) -> None:
+    with fencepost.connect(url, ttl=LASTING) as first, fencepost.connect(url, ttl=LASTING) as second:
         held = first.lock("a").acquire()
         taken: list[fencepost.Grant] = []
-        waiter = threading.Thread(target=lambda: taken.append(second.lock("a").acquire(timeout=30)))
+        waiter = threading.Thread(target=lambda: taken.append(second.lock("a").acquire(timeout=PATIENCE)))
         waiter.start()
         until(lambda: first.look("a").waiters)
         held.release()
-        waiter.join(10)
+        waiter.join(PATIENCE)
         assert taken[0].held
-        until(lambda: watchers(port_of(server)) <= 1)
-        assert watchers(port_of(server)) == 1
+        until(lambda: watchers(port) <= 1)
+        assert watchers(port) == 1
 
 
-def test_a_compacted_history_harms_nobody(server: ServerProcess, url: str) -> None:
-    with fencepost.connect(url, ttl=20) as first, fencepost.connect(url, ttl=20) as second:
+def test_a_compacted_history_harms_nobody(url: str) -> None:
+    with fencepost.connect(url, ttl=LASTING) as first, fencepost.connect(url, ttl=LASTING) as second:
         held = first.lock("a").acquire()
         taken: list[fencepost.Grant] = []
-        waiter = threading.Thread(target=lambda: taken.append(second.lock("a").acquire(timeout=20)))
+        waiter = threading.Thread(target=lambda: taken.append(second.lock("a").acquire(timeout=PATIENCE)))
         waiter.start()
         until(lambda: first.look("a").waiters)
         for _ in range(20):
@@ -258,23 +277,27 @@ def test_a_compacted_history_harms_nobody(server: ServerProcess, url: str) -> No
         speaker.close()
         assert "compacted" in run_etcdctl(url, "compact", str(revision))
         held.release()
-        waiter.join(10)
+        waiter.join(PATIENCE)
         assert taken[0].token > held.token
 
 
-def test_a_closed_session_leaves_neither_keys_nor_leases(server: ServerProcess, url: str) -> None:
-    with fencepost.connect(url, ttl=20) as session:
+def test_a_closed_session_leaves_neither_keys_nor_leases(url: str) -> None:
+    # Those of other tests, which end by themselves.
+    before = lease_list(url)
+    with fencepost.connect(url, ttl=LASTING) as session:
         for name in "abc":
             session.lock(name).acquire()
-        assert "found 1 leases" in run_etcdctl(url, "lease", "list")
-    assert "found 0 leases" in run_etcdctl(url, "lease", "list")
+        assert len(lease_list(url) - before) == 1
+    assert lease_list(url) - before == set()
     assert run_etcdctl(url, "get", "--prefix", "", "--keys-only").strip() == ""
 
 
-def test_a_thousand_locks_are_kept_by_one_keep_alive_per_period(server: ServerProcess, url: str) -> None:
-    with fencepost.connect(url, ttl=2) as session:
+def test_a_thousand_locks_are_kept_by_one_keep_alive_per_renewal(port: int, url: str) -> None:
+    with fencepost.connect(url, ttl=LASTING) as session:
         grants = [session.lock(f"kept/{number}").acquire() for number in range(1_000)]
-        kept, renewed = keep_alives(port_of(server)), session.statistics().renewals
-        until(lambda: session.statistics().renewals >= renewed + 4)
-        assert keep_alives(port_of(server)) - kept <= session.statistics().renewals - renewed + 1
+        kept, renewed = keep_alives(port), session.statistics().renewals
+        for _ in range(3):
+            renew(session)
+        # The keeper may be at it as well, at either end.
+        assert keep_alives(port) - kept <= session.statistics().renewals - renewed + 2
         assert all(grant.held for grant in grants)

@@ -1,5 +1,6 @@
 """Who holds, decided from the queues alone."""
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -13,6 +14,8 @@ from fencepost.engines.etcd.queue import granted, unknown
 from fencepost.engines.etcd.record import Contender, contender_of, value_of
 from fencepost.engines.etcd.view import View
 from fencepost.testing.model import Model
+
+pytestmark = pytest.mark.unit
 
 # Each takes microseconds, unless the machine is busy with something else.
 LEISURELY = settings(deadline=None)

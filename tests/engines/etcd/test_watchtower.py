@@ -11,6 +11,8 @@ from fencepost.engines.etcd.lease import Entry, Lease
 from fencepost.engines.etcd.record import Contender
 from fencepost.engines.etcd.watchtower import LINGER, MOST_DOUBTS, Watchtower
 
+pytestmark = pytest.mark.unit
+
 CREATED = number(3, 1)
 CANCELLED = number(4, 1) + text(6, b"etcdserver: no leader")
 COMPACTED = number(5, 90)

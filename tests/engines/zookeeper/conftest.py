@@ -3,30 +3,30 @@ from collections.abc import Iterator
 import pytest
 
 from fencepost.testing.condition import until
-from fencepost.testing.zookeeper import Ensemble, ZookeeperServer
+from fencepost.testing.zookeeper import UP, Ensemble, ZookeeperServer, shared_ensemble
 
 
-@pytest.fixture
-def server() -> Iterator[ZookeeperServer]:
-    """A server of this test's own, to be harmed."""
+@pytest.fixture(scope="session")
+def one() -> Iterator[ZookeeperServer]:
     with ZookeeperServer() as server:
-        until(lambda: server.mode, 30)
         yield server
 
 
 @pytest.fixture
-def url(server: ZookeeperServer) -> str:
-    return f"zookeeper://127.0.0.1:{server.port}/locks"
-
-
-@pytest.fixture(scope="module")
-def three() -> Iterator[Ensemble]:
-    with Ensemble() as ensemble:
-        yield ensemble
+def server(one: ZookeeperServer) -> ZookeeperServer:
+    """A server to be harmed: up again, whatever the test before did to it."""
+    if one.running:
+        one.resume()
+    else:
+        one.start()
+    until(lambda: one.mode, UP)
+    return one
 
 
 @pytest.fixture
-def ensemble(three: Ensemble) -> Ensemble:
-    """Three servers, all up again whatever the test before did to them."""
-    three.repair()
-    return three
+def ensemble() -> Iterator[Ensemble]:
+    """Three servers to be harmed: all up again, whatever a test did to them."""
+    ensemble = shared_ensemble()
+    ensemble.repair()
+    yield ensemble
+    ensemble.repair()

@@ -1,10 +1,8 @@
 """Who we are to the servers, and who may touch our nodes: passed through from the URL, on servers that insist."""
 
 import threading
-import time
 import uuid
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -12,10 +10,12 @@ import fencepost
 from fencepost import Refused
 from fencepost.testing.certificate import make_certificate
 from fencepost.testing.condition import until
-from fencepost.testing.zookeeper import ZookeeperServer, shared_server
+from fencepost.testing.zookeeper import UP, ZookeeperServer, shared_server
+from tests.support.zookeeper.observer import Observer
 
-from .observer import Observer
-
+LASTING = 60.0
+# For what comes within seconds, on a machine that is busy with something else.
+PATIENCE = 60.0
 JAAS = 'Server { org.apache.zookeeper.server.auth.DigestLoginModule required user_bob="builder"; };'
 
 
@@ -29,23 +29,25 @@ def test_nodes_of_a_creator_are_its_own(folder: str) -> None:
     where = f"127.0.0.1:{server.port}/{folder}"
     with (
         Observer(server) as observer,
-        fencepost.connect(f"zookeeper://alice:secret@{where}?acl=creator", ttl=3) as alice,
-        fencepost.connect(f"zookeeper://{where}?auth=digest:alice:secret&acl=creator", ttl=3, holder="again") as again,
+        fencepost.connect(f"zookeeper://alice:secret@{where}?acl=creator", ttl=LASTING) as alice,
+        fencepost.connect(
+            f"zookeeper://{where}?auth=digest:alice:secret&acl=creator", ttl=LASTING, holder="again"
+        ) as again,
     ):
         with alice.lock("a"):
             (node,) = observer.nodes_as("alice:secret", f"/{folder}/a")
             acls, _ = observer.client.get_acls(f"/{folder}/a/{node}")
             assert [(acl.id.scheme, acl.id.id.split(":")[0], acl.perms) for acl in acls] == [("digest", "alice", 31)]
             assert again.lock("a").try_acquire() is None
-        with again.lock("a", timeout=3):
+        with again.lock("a", timeout=PATIENCE):
             pass
 
 
 def test_who_has_no_rights_is_refused_and_told_where_to_read(folder: str) -> None:
     where = f"127.0.0.1:{shared_server().port}/{folder}"
     with (
-        fencepost.connect(f"zookeeper://alice:secret@{where}?acl=creator", ttl=3) as alice,
-        fencepost.connect(f"zookeeper://mallory:guess@{where}", ttl=3) as mallory,
+        fencepost.connect(f"zookeeper://alice:secret@{where}?acl=creator", ttl=LASTING) as alice,
+        fencepost.connect(f"zookeeper://mallory:guess@{where}", ttl=LASTING) as mallory,
     ):
         alice.lock("a").acquire().release()
         with pytest.raises(Refused, match=r"docs/engines/zookeeper\.md"):
@@ -55,7 +57,7 @@ def test_who_has_no_rights_is_refused_and_told_where_to_read(folder: str) -> Non
 def test_a_list_of_rights_is_passed_on(folder: str) -> None:
     server = shared_server()
     url = f"zookeeper://alice:secret@127.0.0.1:{server.port}/{folder}?acl=world:anyone:r,auth::cdrwa"
-    with Observer(server) as observer, fencepost.connect(url, ttl=3) as session, session.lock("a"):
+    with Observer(server) as observer, fencepost.connect(url, ttl=LASTING) as session, session.lock("a"):
         (node,) = observer.nodes(f"/{folder}/a")
         acls, _ = observer.client.get_acls(f"/{folder}/a/{node}")
         assert sorted((acl.id.scheme, acl.perms) for acl in acls) == [("digest", 31), ("world", 1)]
@@ -70,7 +72,8 @@ def test_a_neighbour_whose_node_we_may_not_read_still_excludes_us_and_wakes_us(f
     secret = KazooClient(
         hosts=where, auth_data=[("digest", "carol:x")], default_acl=[make_digest_acl("carol", "x", all=True)]
     )
-    with fencepost.connect(f"zookeeper://{where}/{folder}", ttl=9) as session:
+    # Renewed, and looked after, every 30 s.
+    with fencepost.connect(f"zookeeper://{where}/{folder}", ttl=90) as session:
         session.lock("a").acquire().release()
         secret.start()
         try:
@@ -78,15 +81,14 @@ def test_a_neighbour_whose_node_we_may_not_read_still_excludes_us_and_wakes_us(f
             lock.acquire()
             assert session.lock("a").try_acquire() is None
             taken: list[fencepost.Grant] = []
-            waiter = threading.Thread(target=lambda: taken.append(session.lock("a").acquire(timeout=6)))
+            waiter = threading.Thread(target=lambda: taken.append(session.lock("a").acquire(timeout=PATIENCE)))
             waiter.start()
             until(lambda: len(session.look("a").waiters) == 1 and session.statistics().waiting == 1)
             assert len(session.look("a").holders) == 1
-            released_at = time.monotonic()
             lock.release()
-            waiter.join(7)
+            waiter.join(20)
+            assert taken, "it was not told, and finds out when its lease is renewed"
             assert taken[0].held
-            assert time.monotonic() - released_at < 4, "it was not told, and found out when its time was over"
         finally:
             secret.stop()
             secret.close()
@@ -116,74 +118,80 @@ def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[int, int
         "java.security.auth.login.config": str(jaas),
     }
     with ZookeeperServer(settings=settings, properties=properties) as server:
-        until(lambda: server.mode, 30)
+        until(lambda: server.mode, UP)
         yield server.port, secure, str(certificate)
 
 
 def lock_twice(url: str) -> None:
-    with fencepost.connect(url, ttl=6) as first, fencepost.connect(url, ttl=6) as second:
+    with fencepost.connect(url, ttl=LASTING) as first, fencepost.connect(url, ttl=LASTING) as second:
         with first.lock("a") as grant:
             assert second.lock("a").try_acquire() is None
-        with second.lock("a", timeout=5) as next_grant:
+        with second.lock("a", timeout=PATIENCE) as next_grant:
             assert next_grant.token > grant.token
 
 
 async def lock_twice_async(url: str) -> None:
-    async with fencepost.connect_async(url, ttl=6) as first, fencepost.connect_async(url, ttl=6) as second:
+    async with fencepost.connect_async(url, ttl=LASTING) as first, fencepost.connect_async(url, ttl=LASTING) as second:
         async with first.lock("a") as grant:
             assert await second.lock("a").try_acquire() is None
-        async with second.lock("a", timeout=5) as next_grant:
+        async with second.lock("a", timeout=PATIENCE) as next_grant:
             assert next_grant.token > grant.token
 
 
+@pytest.mark.slow
 async def test_tls_with_a_certificate_that_we_trust(guarded: tuple[int, int, str]) -> None:
     _, port, certificate = guarded
     lock_twice(f"zookeeper://127.0.0.1:{port}/tls?tls=yes&ca={certificate}")
     await lock_twice_async(f"zookeeper://127.0.0.1:{port}/tls?tls=yes&ca={certificate}")
 
 
+@pytest.mark.slow
 def test_tls_is_used_by_threads_at_once(guarded: tuple[int, int, str]) -> None:
     _, port, certificate = guarded
-    with fencepost.connect(f"zookeeper://127.0.0.1:{port}/threads?tls=yes&ca={certificate}", ttl=9) as session:
+    with fencepost.connect(f"zookeeper://127.0.0.1:{port}/threads?tls=yes&ca={certificate}", ttl=LASTING) as session:
 
         def work(number: int) -> None:
             for _ in range(10):
-                with session.lock(f"lock {number % 3}", timeout=20):
+                with session.lock(f"lock {number % 3}", timeout=PATIENCE):
                     pass
 
         threads = [threading.Thread(target=work, args=[number]) for number in range(6)]
         for thread in threads:
             thread.start()
         for thread in threads:
-            thread.join(60)
+            thread.join(PATIENCE)
         assert session.statistics().granted == 60
 
 
+@pytest.mark.slow
 def test_tls_with_a_certificate_that_we_do_not_trust(guarded: tuple[int, int, str]) -> None:
-    session = fencepost.connect(f"zookeeper://127.0.0.1:{guarded[1]}/tls?tls=yes", ttl=6)
+    session = fencepost.connect(f"zookeeper://127.0.0.1:{guarded[1]}/tls?tls=yes", ttl=LASTING)
     with pytest.raises(fencepost.Unavailable, match="certificate"):
         session.lock("a").acquire(timeout=0)
     session.close()
 
 
+@pytest.mark.slow
 async def test_sasl_makes_us_who_we_are(guarded: tuple[int, int, str]) -> None:
     url = f"zookeeper://bob:builder@127.0.0.1:{guarded[0]}/sasl?sasl=DIGEST-MD5&acl=sasl:bob:cdrwa"
     lock_twice(url)
     await lock_twice_async(url)
     with (
-        fencepost.connect(f"zookeeper://127.0.0.1:{guarded[0]}/sasl", ttl=6) as nobody,
+        fencepost.connect(f"zookeeper://127.0.0.1:{guarded[0]}/sasl", ttl=LASTING) as nobody,
         pytest.raises(Refused, match="no right"),
     ):
         nobody.lock("a").acquire(timeout=0)
 
 
+@pytest.mark.slow
 def test_sasl_with_a_wrong_password_is_refused_or_unavailable(guarded: tuple[int, int, str]) -> None:
-    session = fencepost.connect(f"zookeeper://bob:breaker@127.0.0.1:{guarded[0]}/sasl?sasl=DIGEST-MD5", ttl=6)
+    session = fencepost.connect(f"zookeeper://bob:breaker@127.0.0.1:{guarded[0]}/sasl?sasl=DIGEST-MD5", ttl=LASTING)
     with pytest.raises(fencepost.EngineError):
         session.lock("a").acquire(timeout=0)
     session.close()
 
 
+@pytest.mark.unit
 @pytest.mark.parametrize(
     ("query", "said"),
     [
@@ -203,7 +211,8 @@ def test_what_the_url_says_wrong_is_said_at_once(query: str, said: str) -> None:
         fencepost.connect(f"zookeeper://127.0.0.1/locks?{query}")
 
 
-def test_a_password_is_not_shown(tmp_path: Path) -> None:
+@pytest.mark.unit
+def test_a_password_is_not_shown() -> None:
     with pytest.raises(ValueError) as refused:
         fencepost.connect("zookeeper://alice:secret@127.0.0.1/locks?recipe=own")
     assert "secret" not in str(refused.value)

@@ -1,12 +1,18 @@
-"""The contract suite once more, on an ensemble of three."""
+"""The contract once more, on an ensemble of three, where it can differ from one server.
+
+Each session picks its server at random, so that sessions of one test are at several.
+"""
 
 from collections.abc import Iterator
 
 import pytest
 
-from fencepost.testing.contract import CHAPTERS, Site
+from fencepost.testing.contract import Site
 from fencepost.testing.contract.zookeeper import site as site_at
 from fencepost.testing.zookeeper import shared_ensemble
+from tests.support.ensemble import chapters
+
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(params=["zookeeper"])
@@ -15,5 +21,5 @@ def site() -> Iterator[Site]:
         yield found
 
 
-for chapter in CHAPTERS:
+for chapter in chapters():
     globals()[chapter.test_name] = chapter.tests

@@ -11,6 +11,8 @@ from fencepost.core.holder import Holder
 from fencepost.engines.zookeeper.contender import Contender, Recipe
 from fencepost.engines.zookeeper.line import holding, in_the_way
 
+pytestmark = pytest.mark.unit
+
 KAZOO = Recipe("kazoo")
 HOLDER = Holder("0" * 24, "first")
 MODES = st.one_of(

@@ -17,9 +17,13 @@ from fencepost.engines.zookeeper.contender import Recipe
 from fencepost.engines.zookeeper.lease import Lease, longest_pause, session_timeout
 from fencepost.engines.zookeeper.path import Folder, encode
 from fencepost.testing.condition import until
-from fencepost.testing.zookeeper import ZookeeperServer, shared_server
+from fencepost.testing.zookeeper import UP, ZookeeperServer, shared_server
+from tests.support.renewal import renew
+from tests.support.zookeeper.observer import Observer
 
-from .observer import Observer
+LASTING = 60.0
+# For what comes within seconds, on a machine that is busy with something else.
+PATIENCE = 90.0
 
 
 @pytest.fixture
@@ -39,11 +43,11 @@ def where() -> str:
 
 
 def test_nodes_of_locks_that_nobody_wants_any_more_do_not_pile_up(observer: Observer, where: str, folder: str) -> None:
-    with fencepost.connect(f"{where}/{folder}", ttl=9) as session:
+    with fencepost.connect(f"{where}/{folder}", ttl=LASTING) as session:
         for number in range(20):
             session.lock(f"order/{number}").acquire().release()
         held = session.lock("held").acquire()
-        until(lambda: observer.nodes(f"/{folder}") == ["held"])
+        until(lambda: observer.nodes(f"/{folder}") == ["held"], PATIENCE)
         # One that is gone is made again.
         with session.lock("order/7") as again:
             assert again.token > held.token
@@ -51,7 +55,7 @@ def test_nodes_of_locks_that_nobody_wants_any_more_do_not_pile_up(observer: Obse
 
 def test_the_path_and_the_prefix_say_where_a_lock_stands(observer: Observer, where: str, folder: str) -> None:
     with (
-        fencepost.connect(f"{where}/{folder}/deep/down?prefix=jobs/nightly-", ttl=9) as session,
+        fencepost.connect(f"{where}/{folder}/deep/down?prefix=jobs/nightly-", ttl=LASTING) as session,
         session.lock("a b/ü"),
     ):
         assert observer.nodes(f"/{folder}/deep/down/jobs") == ["nightly-a b%2Fü"]
@@ -62,11 +66,12 @@ def test_the_path_and_the_prefix_say_where_a_lock_stands(observer: Observer, whe
 
 def test_locks_may_stand_at_the_root(observer: Observer, where: str) -> None:
     name = uuid.uuid4().hex
-    with fencepost.connect(where, ttl=9) as session, session.lock(name), session.lock("zookeeper"):
+    with fencepost.connect(where, ttl=LASTING) as session, session.lock(name), session.lock("zookeeper"):
         assert len(observer.nodes(f"/{name}")) == 1
         assert {name, "zookeeper"} <= set(session.names())
 
 
+@pytest.mark.unit
 @pytest.mark.parametrize(
     "name", ["a", "a/b", ".", "..", ".a", "%", "%41", "\x01\x1f", "\u2028", "🔒", "ключ", "\ufffe"]
 )
@@ -78,6 +83,7 @@ def test_a_name_is_found_again_in_its_path(name: str) -> None:
     assert folder.name(path.rpartition("/")[2]) == name
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("settings", "ttl", "said"),
     [({"tickTime": 2000}, 2, "at least 3 s"), ({"maxSessionTimeout": 4000}, 30, "at most 3 s")],
@@ -86,7 +92,7 @@ def test_a_ttl_that_the_server_does_not_keep_is_refused_with_one_that_it_does(
     settings: dict[str, object], ttl: float, said: str
 ) -> None:
     with ZookeeperServer(settings=settings) as server:
-        until(lambda: server.mode, 30)
+        until(lambda: server.mode, UP)
         session = fencepost.connect(f"zookeeper://127.0.0.1:{server.port}/ttl", ttl=ttl)
         with pytest.raises(Refused, match=f"use a ttl of {said}"):
             session.lock("a").acquire()
@@ -100,7 +106,7 @@ def test_the_record_of_evictions_is_bounded(
 ) -> None:
     for module in (sight, async_sight):
         monkeypatch.setattr(module, "AUDIT_LENGTH", 3)
-    with fencepost.connect(f"{where}/{folder}", ttl=9, holder="operator") as session:
+    with fencepost.connect(f"{where}/{folder}", ttl=LASTING, holder="operator") as session:
         tokens = []
         for _ in range(5):
             tokens.append(session.lock("a").acquire().token)
@@ -110,17 +116,20 @@ def test_the_record_of_evictions_is_bounded(
 
 
 def test_a_lease_is_kept_by_one_request_however_many_locks_it_has(where: str, folder: str) -> None:
-    with fencepost.connect(f"{where}/{folder}", ttl=1.5) as session:
+    with fencepost.connect(f"{where}/{folder}", ttl=LASTING) as session:
         grants = [session.lock(f"lock {number}").acquire() for number in range(100)]
-        before = session.statistics().renewals
-        until(lambda: session.statistics().renewals >= before + 3)
+        member = session.engine._members[session.keeper().holder.id]  # type: ignore[attr-defined]
+        before = member.link.present._xid
+        renew(session)
+        # Each request has a number.
+        assert member.link.present._xid - before < 10
         assert all(grant.held for grant in grants)
 
 
 def test_a_node_of_our_session_that_nobody_here_knows_of_is_swept_away(
     observer: Observer, where: str, folder: str
 ) -> None:
-    with fencepost.connect(f"{where}/{folder}", ttl=1.5) as session:
+    with fencepost.connect(f"{where}/{folder}", ttl=LASTING) as session:
         grant = session.lock("a").acquire()
         keeper = session.keeper()
         member = session.engine._members[keeper.holder.id]  # type: ignore[attr-defined]
@@ -128,43 +137,47 @@ def test_a_node_of_our_session_that_nobody_here_knows_of_is_swept_away(
         node = f"/{folder}/a/{stem}".encode()
         member.link.call([jute.create(jute.CREATE2, node, b"", jute.OPEN_TO_ALL, jute.EPHEMERAL_SEQUENCE)])
         assert len(observer.nodes(f"/{folder}/a")) == 2
-        until(lambda: len(observer.nodes(f"/{folder}/a")) == 1)
+        renew(session)
+        assert len(observer.nodes(f"/{folder}/a")) == 1
         assert observer.tokens(f"/{folder}/a") == [grant.token]
 
 
 def test_a_lock_changed_by_hand_is_noticed(observer: Observer, where: str, folder: str) -> None:
-    with fencepost.connect(f"{where}/{folder}", ttl=1.5) as session:
+    with fencepost.connect(f"{where}/{folder}", ttl=LASTING) as session:
         grant, other = session.lock("a").acquire(), session.lock("b").acquire()
         (node,) = observer.nodes(f"/{folder}/a")
         observer.client.delete(f"/{folder}/a/{node}")
-        assert grant.lost.wait(5)
+        renew(session)
+        assert grant.lost.is_set()
         assert other.held
 
 
 def test_a_waiter_is_not_fooled_by_a_change_of_the_node_before_it(observer: Observer, where: str, folder: str) -> None:
-    with fencepost.connect(f"{where}/{folder}", ttl=9) as session:
+    with fencepost.connect(f"{where}/{folder}", ttl=LASTING) as session:
         held = session.lock("a").acquire()
         taken: list[fencepost.Grant] = []
-        waiter = threading.Thread(target=lambda: taken.append(session.lock("a").acquire(timeout=20)))
+        waiter = threading.Thread(target=lambda: taken.append(session.lock("a").acquire(timeout=PATIENCE)))
         waiter.start()
         until(lambda: len(observer.nodes(f"/{folder}/a")) == 2)
         first = observer.nodes(f"/{folder}/a")[0]
         observer.client.set(f"/{folder}/a/{first}", b"scribble")
         assert not taken
         held.release()
-        waiter.join(5)
+        waiter.join(PATIENCE)
         assert taken[0].held
 
 
 # What an engine remembers of a lease
 
 
+@pytest.mark.unit
 def test_a_session_is_longer_than_its_lease_by_as_much_as_a_leader_may_know_late() -> None:
     assert session_timeout(9) == 12
     # Renewals come every third of the lease, less drift: in time for that.
     assert 9 * 0.99 / 3 < longest_pause(9) < 9 * 0.36
 
 
+@pytest.mark.unit
 def test_strays_are_nodes_of_ours_that_no_request_of_ours_has() -> None:
     recipe = Recipe("kazoo")
     holder = Holder("0" * 24, "first")

@@ -1,5 +1,6 @@
 """Fencing over HTTP, between real servers and real clients."""
 
+import os
 import sys
 import threading
 from collections.abc import Iterator
@@ -18,9 +19,11 @@ from fencepost.fences.http.header import Refusal, judge
 from fencepost.testing.condition import until
 from fencepost.testing.port import free_port
 from fencepost.testing.server import ServerProcess, listening
-from tests.fences.process import resume, started, stop
+from tests.support.fences.process import resume, started, stop
 
-SERVICE = "tests.fences.http.service"
+# For what comes within a second, on a machine that is busy with something else.
+PATIENCE = 60.0
+SERVICE = "tests.support.fences.service"
 ROOT = Path(__file__).parents[3]
 
 
@@ -32,9 +35,9 @@ def served(folder: Path, app: str, *options: str, upstream: str = "") -> Iterato
     environment = {
         "FENCEPOST_TEST_FOLDER": str(folder),
         "FENCEPOST_TEST_UPSTREAM": upstream,
-        "PYTHONPATH": str(ROOT),
+        "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")]),
     }
-    with ServerProcess(argv, ready=listening(port), env=environment):
+    with ServerProcess(argv, ready=listening(port), env=environment, timeout=PATIENCE):
         yield f"http://127.0.0.1:{port}"
 
 
@@ -66,7 +69,11 @@ def folder(service: tuple[str, Path]) -> Path:
 
 
 def put(url: str, token: int | None, text: str) -> requests.Response:
-    return requests.put(url, data=text, auth=None if token is None else Presented(token), timeout=30)
+    return requests.put(url, data=text, auth=None if token is None else Presented(token), timeout=PATIENCE)
+
+
+def get(url: str, token: int) -> requests.Response:
+    return requests.get(url, auth=Presented(token), timeout=PATIENCE)
 
 
 def test_a_stale_token_is_412_and_changes_nothing(url: str, folder: Path) -> None:
@@ -84,18 +91,18 @@ def test_a_stale_token_is_412_and_changes_nothing(url: str, folder: Path) -> Non
 def test_a_write_without_a_token_is_428_and_a_read_passes(url: str, folder: Path) -> None:
     assert put(url, None, "forgot").status_code == 428
     assert (folder / "text").read_text() == ""
-    assert requests.get(url, timeout=30).status_code == 200
+    assert requests.get(url, timeout=PATIENCE).status_code == 200
 
 
 def test_a_read_that_shows_its_token_shuts_out_older_writers(url: str) -> None:
-    assert requests.get(url, auth=Presented(7), timeout=30).status_code == 200
+    assert get(url, 7).status_code == 200
     assert put(url, 6, "late").status_code == 412
-    assert requests.get(url, auth=Presented(6), timeout=30).status_code == 412
+    assert get(url, 6).status_code == 412
 
 
 @pytest.mark.parametrize("shown", ["0", "-1", "7.0", "seven", str(2**63), "", "7, 8"])
 def test_what_is_no_token_is_400(url: str, shown: str) -> None:
-    assert requests.put(url, data="x", headers={"Fencing-Token": shown}, timeout=30).status_code == 400
+    assert requests.put(url, data="x", headers={"Fencing-Token": shown}, timeout=PATIENCE).status_code == 400
 
 
 def test_paths_do_not_share_a_mark(url: str) -> None:
@@ -106,8 +113,8 @@ def test_paths_do_not_share_a_mark(url: str) -> None:
 def test_httpx_shows_tokens_too(url: str) -> None:
     hooks = {"response": [raise_if_stale]}
     with (
-        httpx.Client(auth=Presented(7), event_hooks=hooks) as newer,
-        httpx.Client(auth=Presented(6), event_hooks=hooks) as older,
+        httpx.Client(auth=Presented(7), event_hooks=hooks, timeout=PATIENCE) as newer,
+        httpx.Client(auth=Presented(6), event_hooks=hooks, timeout=PATIENCE) as older,
     ):
         assert newer.put(url, content="new").text == "new"
         with pytest.raises(Stale):
@@ -115,14 +122,15 @@ def test_httpx_shows_tokens_too(url: str) -> None:
 
 
 async def test_asynchronous_httpx_shows_tokens_too(url: str) -> None:
-    async with httpx.AsyncClient(auth=Presented(8)) as client:
+    async with httpx.AsyncClient(auth=Presented(8), timeout=PATIENCE) as client:
         assert (await client.put(url, content="new")).text == "new"
         with pytest.raises(Stale):
             raise_if_stale(await client.put(url, content="old", auth=Presented(7)))
 
 
 def read_and_write_when_told(url: str, pipe: Connection) -> None:
-    with httpx.Client(auth=Presented(6), event_hooks={"response": [raise_if_stale]}) as client:
+    hooks = {"response": [raise_if_stale]}
+    with httpx.Client(auth=Presented(6), event_hooks=hooks, timeout=PATIENCE) as client:
         pipe.send(client.get(url).text)
         pipe.recv()
         try:
@@ -136,7 +144,7 @@ def test_a_holder_stopped_and_resumed_after_a_newer_one_came_is_refused(url: str
         assert pipe.recv() == ""
         stop(process)
         pipe.send("go on")
-        assert requests.get(url, auth=Presented(7), timeout=30).text == ""
+        assert get(url, 7).text == ""
         resume(process)
         assert isinstance(pipe.recv(), Stale)
     assert put(url, 7, "newer").status_code == 200
@@ -151,10 +159,10 @@ def test_a_newer_one_waits_for_the_request_that_is_running(tmp_path: Path) -> No
         older = threading.Thread(target=lambda: answers.append(put(f"{url}?slow", 6, "older").text))
         older.start()
         until(lambda: (tmp_path / "slow").exists())
-        newer = threading.Thread(target=lambda: answers.append(requests.get(url, auth=Presented(7), timeout=30).text))
+        newer = threading.Thread(target=lambda: answers.append(get(url, 7).text))
         newer.start()
-        # Long enough for a service that does not hold it off to answer it.
-        newer.join(0.3)
+        # Long enough for a service that does not hold it off to answer it. If not, nothing is found out.
+        newer.join(0.1)
         (tmp_path / "go").touch()
         older.join()
         newer.join()
@@ -174,6 +182,7 @@ def test_a_gateway_says_when_the_service_is_not_there(tmp_path: Path) -> None:
         assert put(url, 7, "x").status_code == 502
 
 
+@pytest.mark.unit
 def test_who_needs_a_token() -> None:
     assert judge("GET", None) is None
     assert judge("delete", "41") == 41

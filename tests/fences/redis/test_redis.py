@@ -159,11 +159,13 @@ def test_scripts_that_were_flushed_are_loaded_again(client: Any) -> None:
     fence.set("a", 1, "total", 1)
 
 
+@pytest.mark.unit
 def test_what_is_no_client_is_refused() -> None:
     with pytest.raises(TypeError, match="redis-py or valkey-py"):
         RedisFence("redis://localhost")
 
 
+@pytest.mark.slow
 def test_a_cluster_guards_keys_in_the_slot_of_the_name() -> None:
     client = redis.RedisCluster(host="127.0.0.1", port=shared_cluster()[0])
     fence = RedisFence(client)

@@ -14,7 +14,7 @@ from fencepost.errors import Stale
 from fencepost.fences.s3 import S3Fence
 from fencepost.testing.port import free_port
 from fencepost.testing.server import ServerProcess, listening
-from tests.fences.process import resume, started, stop
+from tests.support.fences.process import resume, started, stop
 
 
 def client_of(port: int) -> Any:

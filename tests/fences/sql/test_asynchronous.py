@@ -10,14 +10,14 @@ import pytest
 
 from fencepost.errors import FencepostError, Stale
 from fencepost.fences.sql import AsyncRowFence, AsyncSqlFence
-from tests.fences.database import PostgresqlPlace, postgresql_url
+from tests.support.fences.database import PostgresqlPlace, postgresql_url
 
 # SQLAlchemy refuses by itself that a block ends the transaction, and gives up a connection whose task is cancelled.
 PLAIN = ("psycopg", "psycopg-autocommit", "asyncpg", "aiosqlite")
 KINDS = (*PLAIN, "sqlalchemy-asyncpg", "sqlalchemy-aiosqlite")
 
 
-@pytest.fixture(params=KINDS)
+@pytest.fixture(params=[kind if kind in PLAIN else pytest.param(kind, marks=pytest.mark.slow) for kind in KINDS])
 def kind(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
@@ -197,7 +197,7 @@ async def test_who_is_cancelled_while_it_waits_for_its_claim_holds_nothing(kind:
         await fence.install()
         async with rival.guard("a", 8):
             waiting = asyncio.create_task(fence.claim("a", 9))
-            # Long enough to have begun, on most days; cancelled earlier, it must hold nothing either.
+            # Long enough to have begun, on most days. Cancelled earlier, it must hold nothing either.
             await asyncio.sleep(0.1)
             waiting.cancel()
         # Not before: a thread that waits for a SQLite file can not be interrupted, and its task waits for it.

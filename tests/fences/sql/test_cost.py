@@ -1,32 +1,44 @@
 """What a fenced write sends: counted in the server's own log."""
 
 import re
+import uuid
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
 
 from fencepost.errors import Stale
 from fencepost.fences.sql import RowFence, SqlFence
 from fencepost.testing.condition import until
-from fencepost.testing.postgresql import PostgresqlServer, postgresql_server
+from fencepost.testing.postgresql import shared_postgresql
+from tests.support.fences.database import PostgresqlPlace
 
 STATEMENT = re.compile(r"LOG:  (?:statement|execute [^:]*): (.*)")
 
 
-@pytest.fixture(scope="module")
-def server() -> Iterator[PostgresqlServer]:
-    with postgresql_server("log_statement=all") as server:
-        yield server
+class Logged:
+    """A schema in the shared server, and connections to it whose statements are logged."""
+
+    def __init__(self, schema: str) -> None:
+        self.log = shared_postgresql().log
+        self._options = f"-c log_statement=all -c search_path={schema}"
+
+    def connect(self, **more: Any) -> "psycopg.Connection[Any]":
+        return psycopg.connect(shared_postgresql().url, options=self._options, **more)
 
 
 @pytest.fixture
-def connection(server: PostgresqlServer) -> Iterator[Any]:
-    import psycopg
+def server(tmp_path: Path) -> Iterator[Logged]:
+    place = PostgresqlPlace(tmp_path)
+    yield Logged(place.name)
+    place.close()
 
-    with psycopg.connect(server.url, autocommit=True) as connection:
-        connection.execute("DROP TABLE IF EXISTS orders")
+
+@pytest.fixture
+def connection(server: Logged) -> Iterator[Any]:
+    with server.connect(autocommit=True) as connection:
         connection.execute("CREATE TABLE orders (id int PRIMARY KEY, total int, fencing_token bigint DEFAULT 0)")
         connection.execute("INSERT INTO orders VALUES (42, 100)")
         SqlFence(connection).install()
@@ -36,34 +48,35 @@ def connection(server: PostgresqlServer) -> Iterator[Any]:
 class Log:
     """The statements between two looks."""
 
-    def __init__(self, server: PostgresqlServer, connection: Any) -> None:
-        self._log, self._connection, self._marks = Path(server.log), connection, 0
+    def __init__(self, server: Logged, connection: Any) -> None:
+        self._log, self._connection, self._marks = server.log, connection, 0
+        self._name = uuid.uuid4().hex
         self.since()
 
     def since(self) -> list[str]:
         self._marks += 1
-        mark = f"SELECT 'mark {self._marks}'"
+        mark = f"SELECT 'mark {self._marks} of {self._name}'"
         self._connection.execute(mark)
         until(lambda: mark in self._log.read_text())
         text = self._log.read_text().rpartition(mark)[0]
-        *found, _ = STATEMENT.findall(text.rpartition(f"SELECT 'mark {self._marks - 1}'")[2])
+        *found, _ = STATEMENT.findall(text.rpartition(f"SELECT 'mark {self._marks - 1} of {self._name}'")[2])
         return found
 
 
-def test_one_statement_more_and_no_transaction_around_it(server: PostgresqlServer, connection: Any) -> None:
+def test_one_statement_more_and_no_transaction_around_it(server: Logged, connection: Any) -> None:
     log, update = Log(server, connection), "UPDATE orders SET total = 5 WHERE id = 42"
     SqlFence(connection).execute("orders/42", 7, update)
     assert log.since() == ["SELECT fencepost_claim($1, $2)", update]
 
 
-def test_no_statement_more_where_the_row_has_its_own_mark(server: PostgresqlServer, connection: Any) -> None:
+def test_no_statement_more_where_the_row_has_its_own_mark(server: Logged, connection: Any) -> None:
     log = Log(server, connection)
     RowFence(connection, "orders").write(42, 7, total=5)
     (sent,) = log.since()
     assert sent.startswith('UPDATE "orders" SET "total" = $1')
 
 
-def test_a_guard_is_one_message_before_the_block_and_one_behind_it(server: PostgresqlServer, connection: Any) -> None:
+def test_a_guard_is_one_message_before_the_block_and_one_behind_it(server: Logged, connection: Any) -> None:
     log = Log(server, connection)
     with SqlFence(connection).guard("orders/42", 7) as db:
         db.execute("SELECT total FROM orders")
@@ -75,12 +88,10 @@ def test_a_guard_is_one_message_before_the_block_and_one_behind_it(server: Postg
 
 @pytest.mark.parametrize("joined", [False, True])
 def test_without_autocommit_no_statement_has_a_round_trip_of_its_own_but_begin(
-    server: PostgresqlServer, connection: Any, tmp_path: Path, joined: bool
+    server: Logged, connection: Any, tmp_path: Path, joined: bool
 ) -> None:
-    import psycopg
-
     around = ["SAVEPOINT fencepost_claim_0", "RELEASE SAVEPOINT fencepost_claim_0"] if joined else ["BEGIN", "COMMIT"]
-    with psycopg.connect(server.url) as plain, (tmp_path / "trace").open("w+") as trace:
+    with server.connect() as plain, (tmp_path / "trace").open("w+") as trace:
         fence = SqlFence(plain)
         if joined:
             plain.execute("SELECT 1")
@@ -95,11 +106,9 @@ def test_without_autocommit_no_statement_has_a_round_trip_of_its_own_but_begin(
         assert len(re.findall("F+B+", directions)) == (1 if joined else 2)
 
 
-def test_a_refusal_in_an_open_transaction_leaves_it_as_it_was(server: PostgresqlServer, connection: Any) -> None:
-    import psycopg
-
+def test_a_refusal_in_an_open_transaction_leaves_it_as_it_was(server: Logged, connection: Any) -> None:
     update = "UPDATE orders SET total = total + %s WHERE id = 42"
-    with psycopg.connect(server.url) as joined:
+    with server.connect() as joined:
         fence = SqlFence(joined)
         joined.execute(update, [1])
         fence.execute("orders/42", 10, update, [10])
@@ -112,10 +121,8 @@ def test_a_refusal_in_an_open_transaction_leaves_it_as_it_was(server: Postgresql
     assert SqlFence(connection).highest("orders/42") == 10
 
 
-def test_what_is_claimed_within_a_guard_outlives_the_failure_of_the_guard(server: PostgresqlServer) -> None:
-    import psycopg
-
-    with psycopg.connect(server.url) as connection:
+def test_what_is_claimed_within_a_guard_outlives_the_failure_of_the_guard(server: Logged) -> None:
+    with server.connect() as connection:
         fence = SqlFence(connection)
         with pytest.raises(RuntimeError), fence.guard("outer", 3):
             fence.execute("inner", 5, "SELECT 1")

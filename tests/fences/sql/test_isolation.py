@@ -10,8 +10,9 @@ import pytest
 
 from fencepost.errors import FencepostError, Stale
 from fencepost.fences.sql import RowFence, SqlFence
-from tests.fences.database import DatabasePlace, MariadbPlace, PostgresqlPlace
-from tests.fences.place import interrupted
+from fencepost.testing.condition import until
+from tests.support.fences.database import DatabasePlace, MariadbPlace, PostgresqlPlace
+from tests.support.fences.place import interrupted
 
 PLACES = {"postgresql": PostgresqlPlace, "mariadb": MariadbPlace}
 
@@ -37,6 +38,18 @@ def mariadb(tmp_path: Path) -> Iterator[MariadbPlace]:
     place.close()
 
 
+def waits(place: DatabasePlace, watcher: Any, connection: Any) -> bool:
+    """Whether this connection waits: as PostgreSQL says, and in MariaDB, where there are many ways, for how long."""
+    if isinstance(place, PostgresqlPlace):
+        sql, who = "SELECT count(*) FROM pg_locks WHERE NOT granted AND pid = %s", connection.info.backend_pid
+    else:
+        sql = "SELECT count(*) FROM information_schema.processlist WHERE command = 'Query' AND time_ms > 50 AND id = %s"
+        who = connection.thread_id()
+    ((found,),) = place.statement(watcher, sql, who)
+    place.commit(watcher)
+    return bool(found)
+
+
 def while_a_newer_one_waits(place: DatabasePlace, older: Any, newer: Any) -> list[Any]:
     """Guard with 6, already the mark; while a newer holder waits for its claim, write; what became of the newer."""
     SqlFence(place.connect()).claim("a", 6)
@@ -50,10 +63,10 @@ def while_a_newer_one_waits(place: DatabasePlace, older: Any, newer: Any) -> lis
             outcome.append(error)
 
     thread = threading.Thread(target=claim_and_read)
+    watcher = place.connect()
     with SqlFence(older).guard("a", 6):
         thread.start()
-        # Long enough to have begun and to wait; if it has not, it reads what is committed by then.
-        thread.join(0.3)
+        until(lambda: waits(place, watcher, newer), 60)
         place.statement(older, "UPDATE list SET words = 'older'")
     thread.join()
     return outcome
@@ -156,6 +169,7 @@ def test_a_row_that_keeps_its_own_mark(place: DatabasePlace) -> None:
     assert RowFence(place.connect(), "orders", column="mark").read(42, 8, ["total", "id"]) == (105, 42)
 
 
+@pytest.mark.unit
 def test_names_of_tables_are_taken_as_they_are() -> None:
     import sqlite3
 
@@ -175,6 +189,7 @@ def test_an_outer_block_that_raises_keeps_inner_claims_unless_somebody_newer_cam
     assert [fence.highest(name) for name in "abc"] == [3, 7, 8]
 
 
+@pytest.mark.unit
 def test_what_is_no_connection_is_refused_by_name() -> None:
     with pytest.raises(TypeError, match="a connection of sqlite3, psycopg, PyMySQL, SQLAlchemy or Django, not str"):
         SqlFence("postgresql://")

@@ -10,7 +10,7 @@ import pytest
 from fencepost.errors import Stale
 from fencepost.fences.sql import SqlFence
 from fencepost.fences.sql.trigger import Enforcement, install, remove, status
-from tests.fences.database import PostgresqlPlace
+from tests.support.fences.database import PostgresqlPlace
 
 NO_TOKEN = "this transaction has shown no token for "
 

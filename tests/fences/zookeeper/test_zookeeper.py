@@ -121,7 +121,7 @@ def test_claims_at_once_end_with_the_highest(fence: ZookeeperFence, client: Any)
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(30)
+        thread.join(60)
     assert len(outcomes) == 16
     assert outcomes[16] == "claimed"
     assert fence.highest("a") == 16
@@ -140,17 +140,18 @@ async def test_the_asynchronous_fence_does_the_same(client: Any, path: str) -> N
 
 def test_a_holder_that_lost_its_lock_is_refused(fence: ZookeeperFence, client: Any, path: str) -> None:
     url = f"zookeeper://127.0.0.1:{shared_server().port}{path}-locks"
-    with fencepost.connect(url, ttl=9) as first, fencepost.connect(url, ttl=9) as second:
+    with fencepost.connect(url, ttl=60) as first, fencepost.connect(url, ttl=60) as second:
         old = first.lock("a").acquire()
         fence.claim("a", old)
         second.evict("a")
-        with second.lock("a", timeout=5) as new, fence.guard("a", new) as nodes:
+        with second.lock("a", timeout=60) as new, fence.guard("a", new) as nodes:
             nodes.set(path, b"new")
         with pytest.raises(Stale):
             fence.set("a", old, path, b"old")
     assert client.get(path)[0] == b"new"
 
 
+@pytest.mark.unit
 def test_what_is_no_client_is_refused() -> None:
     with pytest.raises(TypeError, match="a client of kazoo"):
         ZookeeperFence("127.0.0.1")

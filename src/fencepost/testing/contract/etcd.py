@@ -67,11 +67,3 @@ def site(scheme: str) -> Iterator[Site]:
         url = f"etcds://127.0.0.1:{port}?ca={certificate}"
     etcd.empty(port, url)
     yield Site(url, ttl=TTL, neighbours={"etcdctl": EtcdctlLock})
-
-
-@contextmanager
-def cluster_site() -> Iterator[Site]:
-    """Three members, emptied."""
-    url = etcd.shared_cluster()
-    etcd.empty(0, url)
-    yield Site(url, ttl=TTL, neighbours={"etcdctl": EtcdctlLock})

@@ -1,6 +1,8 @@
 # Written by hand; the blocking twin under _sync is generated from it.
 """One real server that dies, stops, or is cut off, or whose replies are lost."""
 
+import uuid
+
 import pytest
 
 import fencepost
@@ -9,12 +11,17 @@ from fencepost.core.event import Event, Jeopardy, LeaseLost, Recovered
 from fencepost.core.lease import Standing
 from fencepost.primitives._async.connect import connect_async
 from fencepost.primitives._async.session import AsyncSession
-from fencepost.testing.contract._async.attempt import AsyncAttempt
+from fencepost.testing.contract._async.attempt import AsyncAttempt, until
 from fencepost.testing.contract._async.place import until_waiting
 from fencepost.testing.proxy import Proxy
 from fencepost.testing.zookeeper import ZookeeperServer, sessions_at, shared_server
-from tests.engines.zookeeper._async.patience import apart, so
-from tests.engines.zookeeper.observer import Observer
+from tests.support.zookeeper._async.patience import ENDING, LASTING, PATIENCE, apart, so
+from tests.support.zookeeper.observer import Observer
+
+
+@pytest.fixture
+def url(server: ZookeeperServer) -> str:
+    return f"zookeeper://127.0.0.1:{server.port}/{uuid.uuid4().hex}"
 
 
 @pytest.fixture
@@ -25,27 +32,28 @@ def shared() -> ZookeeperServer:
 async def test_a_killed_server_is_unavailable_and_the_lock_outlives_its_restart(
     server: ZookeeperServer, url: str
 ) -> None:
-    async with connect_async(url, ttl=9) as first, connect_async(url, ttl=9) as second:
+    async with connect_async(url, ttl=LASTING) as first, connect_async(url, ttl=LASTING) as second:
         held = await first.lock("a").acquire()
         server.kill()
         with pytest.raises((Unavailable, Uncertain)):
             await second.lock("a").acquire(timeout=0)
         await apart(server.start)
-        await so(lambda: server.mode, 30)
+        await so(lambda: server.mode)
         assert await second.lock("a").try_acquire() is None
         assert held.held
         await held.release()
-        assert (await second.lock("a").acquire(timeout=5)).token > held.token
+        assert (await second.lock("a").acquire(timeout=PATIENCE)).token > held.token
 
 
+@pytest.mark.slow
 async def test_the_holder_is_told_in_time_when_the_server_stops_answering(server: ZookeeperServer, url: str) -> None:
-    async with connect_async(url, ttl=3) as session:
+    async with connect_async(url, ttl=ENDING) as session:
         happened: list[type[Event]] = []
         session.subscribe(lambda each: happened.append(type(each)), Jeopardy, LeaseLost)
         grant = await session.lock("a").acquire()
         server.pause()
         try:
-            assert await grant.lost.wait(10)
+            assert await grant.lost.wait(PATIENCE)
             assert not grant.held
             await so(lambda: LeaseLost in happened)
             # A machine that is too busy to try a renewal in time skips the warning, never the loss.
@@ -54,24 +62,24 @@ async def test_the_holder_is_told_in_time_when_the_server_stops_answering(server
                 await session.lock("b").acquire(timeout=0)
         finally:
             server.resume()
-        async with session.lock("a", timeout=20) as new:
+        async with session.lock("a", timeout=PATIENCE) as new:
             assert new.token > grant.token
 
 
+@pytest.mark.slow
 async def test_a_session_that_ended_while_its_holder_was_cut_off_is_a_loss(shared: ZookeeperServer) -> None:
     """kazoo's `Lock.is_acquired` stays true here."""
     with Proxy(shared.port) as proxy:
         async with (
-            connect_async(f"zookeeper://127.0.0.1:{proxy.port}/cut", ttl=1.5) as cut,
-            connect_async(f"zookeeper://127.0.0.1:{shared.port}/cut", ttl=3) as other,
+            connect_async(f"zookeeper://127.0.0.1:{proxy.port}/cut", ttl=ENDING) as cut,
+            connect_async(f"zookeeper://127.0.0.1:{shared.port}/cut", ttl=LASTING) as other,
         ):
             happened: list[type[Event]] = []
             cut.subscribe(lambda each: happened.append(type(each)), Jeopardy, LeaseLost)
             old = await cut.lock("a").acquire()
-            keeper = await cut.keeper()
             proxy.cut()
-            new = await other.lock("a").acquire(timeout=20)
-            assert keeper.ends_at <= new.granted_at
+            new = await other.lock("a").acquire(timeout=PATIENCE)
+            assert old._keeper.ends_at <= new.granted_at
             assert not old.held
             assert old.standing is Standing.LOST
             assert new.token > old.token
@@ -81,37 +89,40 @@ async def test_a_session_that_ended_while_its_holder_was_cut_off_is_a_loss(share
             proxy.heal()
             with pytest.raises(Lost):
                 old.check()
-            async with cut.lock("b", timeout=10):
+            async with cut.lock("b", timeout=PATIENCE):
                 pass
 
 
 async def test_a_short_cut_is_jeopardy_and_the_same_session_goes_on(shared: ZookeeperServer) -> None:
     with Proxy(shared.port) as proxy:
-        async with connect_async(f"zookeeper://127.0.0.1:{proxy.port}/short", ttl=9) as session:
+        async with connect_async(f"zookeeper://127.0.0.1:{proxy.port}/short", ttl=LASTING) as session:
             happened: list[type[Event]] = []
             session.subscribe(lambda each: happened.append(type(each)), Jeopardy, Recovered)
             grant = await session.lock("a").acquire()
+            keeper = await session.keeper()
             proxy.cut()
-            await so(lambda: grant.standing is Standing.JEOPARDY)
+            assert not await keeper._renew()
+            assert grant.standing is Standing.JEOPARDY
             assert grant.held
             proxy.heal()
-            # The news comes after the fact, and from the keeper's thread in blocking code.
-            await so(lambda: happened[-1:] == [Recovered])
+            await until(keeper._renew)
             assert happened[0] is Jeopardy
+            assert happened[-1] is Recovered
             assert grant.standing is Standing.HELD
             await grant.release()
 
 
+@pytest.mark.slow
 async def test_a_create_whose_reply_is_lost_is_found_again_and_is_one_grant(shared: ZookeeperServer) -> None:
     with Proxy(shared.port) as proxy, Observer(shared) as observer:
-        async with connect_async(f"zookeeper://127.0.0.1:{proxy.port}/lost", ttl=4.5) as session:
+        async with connect_async(f"zookeeper://127.0.0.1:{proxy.port}/lost", ttl=9) as session:
             await (await session.lock("warm").acquire()).release()
             proxy.drop_replies()
-            attempt = AsyncAttempt(lambda: session.lock("a").acquire(timeout=20))
+            attempt = AsyncAttempt(lambda: session.lock("a").acquire(timeout=PATIENCE))
             await so(lambda: observer.nodes("/lost/a"))
             made = observer.tokens("/lost/a")
             proxy.heal()
-            grant = await attempt.outcome()
+            grant = await attempt.outcome(PATIENCE)
             assert observer.tokens("/lost/a") == [grant.token] == made
             await grant.release()
             assert observer.nodes("/lost/a") == []
@@ -119,32 +130,37 @@ async def test_a_create_whose_reply_is_lost_is_found_again_and_is_one_grant(shar
 
 async def test_a_try_whose_reply_is_lost_leaves_no_orphan(shared: ZookeeperServer) -> None:
     with Proxy(shared.port) as proxy, Observer(shared) as observer:
-        async with connect_async(f"zookeeper://127.0.0.1:{proxy.port}/orphan", ttl=4.5) as session:
+        async with connect_async(f"zookeeper://127.0.0.1:{proxy.port}/orphan", ttl=LASTING) as session:
             other = await session.lock("other").acquire()
             proxy.drop_replies()
             attempt = AsyncAttempt(session.lock("a").try_acquire)
             await so(lambda: observer.nodes("/orphan/a"))
             proxy.cut()
             with pytest.raises((Unavailable, Uncertain)):
-                await attempt.outcome()
+                await attempt.outcome(PATIENCE)
             assert len(observer.nodes("/orphan/a")) == 1
             proxy.heal()
-            await so(lambda: not observer.nodes("/orphan/a"))
+            # As after every renewal.
+            keeper = await session.keeper()
+            await until(keeper._renew)
+            await keeper.settlement.settle_all()
+            assert observer.nodes("/orphan/a") == []
             # The session lives on: only its settlement can have done that.
             assert other.held
             await other.release()
 
 
+@pytest.mark.slow
 async def test_a_create_that_arrives_after_it_was_given_up_leaves_nothing(shared: ZookeeperServer) -> None:
     with Proxy(shared.port) as proxy, Proxy(shared.port) as detour, Observer(shared) as observer:
         hosts = f"127.0.0.1:{proxy.port},127.0.0.1:{detour.port}"
         detour.refuse()
-        async with connect_async(f"zookeeper://{hosts}/late", ttl=4.5) as session:
+        async with connect_async(f"zookeeper://{hosts}/late", ttl=9) as session:
             other = await session.lock("other").acquire()
             proxy.hold()
             proxy.refuse()
             detour.heal()
-            async with session.lock("a", timeout=10):
+            async with session.lock("a", timeout=PATIENCE):
                 pass
             assert observer.nodes("/late/a") == []
             # What was held back arrives now, on a connection that was given up: it is for the same session.
@@ -158,14 +174,14 @@ async def test_a_waiter_whose_connection_is_cut_keeps_its_place(shared: Zookeepe
     taken: list[str] = []
 
     async def take(session: AsyncSession) -> None:
-        async with session.lock("a", timeout=20) as grant:
+        async with session.lock("a", timeout=PATIENCE) as grant:
             taken.append(grant.holder.label)
 
     with Proxy(shared.port) as proxy:
         async with (
-            connect_async(f"zookeeper://127.0.0.1:{shared.port}/place", ttl=9) as first,
-            connect_async(f"zookeeper://127.0.0.1:{proxy.port}/place", ttl=9, holder="cut") as cut,
-            connect_async(f"zookeeper://127.0.0.1:{shared.port}/place", ttl=9, holder="behind") as behind,
+            connect_async(f"zookeeper://127.0.0.1:{shared.port}/place", ttl=LASTING) as first,
+            connect_async(f"zookeeper://127.0.0.1:{proxy.port}/place", ttl=LASTING, holder="cut") as cut,
+            connect_async(f"zookeeper://127.0.0.1:{shared.port}/place", ttl=LASTING, holder="behind") as behind,
         ):
             held = await first.lock("a").acquire()
             one = AsyncAttempt(lambda: take(cut))
@@ -175,28 +191,29 @@ async def test_a_waiter_whose_connection_is_cut_keeps_its_place(shared: Zookeepe
             proxy.cut()
             proxy.heal()
             await held.release()
-            await one.outcome()
-            await other.outcome()
+            await one.outcome(PATIENCE)
+            await other.outcome(PATIENCE)
     assert taken == ["cut", "behind"]
 
 
+@pytest.mark.slow
 async def test_a_session_that_ends_while_waiting_leaves_nobody_in_the_line(shared: ZookeeperServer) -> None:
     with Proxy(shared.port) as proxy, Observer(shared) as observer:
         async with (
-            connect_async(f"zookeeper://127.0.0.1:{shared.port}/wait", ttl=9) as first,
-            connect_async(f"zookeeper://127.0.0.1:{proxy.port}/wait", ttl=1) as cut,
+            connect_async(f"zookeeper://127.0.0.1:{shared.port}/wait", ttl=LASTING) as first,
+            connect_async(f"zookeeper://127.0.0.1:{proxy.port}/wait", ttl=ENDING) as cut,
         ):
             held = await first.lock("a").acquire()
-            attempt = AsyncAttempt(lambda: cut.lock("a").acquire(timeout=30))
+            attempt = AsyncAttempt(lambda: cut.lock("a").acquire(timeout=PATIENCE))
             await so(lambda: len(observer.nodes("/wait/a")) == 2)
             proxy.cut()
             await so(lambda: len(observer.nodes("/wait/a")) == 1)
             # Cut off for longer than its lease: told so, rather than waiting for ever.
             with pytest.raises(fencepost.FencepostError):
-                await attempt.outcome()
+                await attempt.outcome(PATIENCE)
             proxy.heal()
             await held.release()
-            async with cut.lock("a", timeout=10) as grant:
+            async with cut.lock("a", timeout=PATIENCE) as grant:
                 assert grant.token > held.token
 
 
@@ -205,23 +222,25 @@ async def test_a_session_killed_at_the_server_while_waiting_goes_to_the_end_of_t
 ) -> None:
     with Observer(shared) as observer:
         async with (
-            connect_async(f"zookeeper://127.0.0.1:{shared.port}/expired", ttl=9) as first,
-            connect_async(f"zookeeper://127.0.0.1:{shared.port}/expired", ttl=3) as second,
+            connect_async(f"zookeeper://127.0.0.1:{shared.port}/expired", ttl=LASTING) as first,
+            connect_async(f"zookeeper://127.0.0.1:{shared.port}/expired", ttl=LASTING) as second,
         ):
             held = await first.lock("a").acquire()
-            attempt = AsyncAttempt(lambda: second.lock("a").acquire(timeout=20))
+            attempt = AsyncAttempt(lambda: second.lock("a").acquire(timeout=PATIENCE))
             await until_waiting(first, "a", 1)
             before = observer.nodes("/expired/a")
             keeper = await second.keeper()
             observer.end_session(second.engine._members[keeper.holder.id].link.session)  # type: ignore[attr-defined]
             await so(lambda: len(observer.nodes("/expired/a")) == 2 and observer.nodes("/expired/a") != before)
-            assert await keeper.lost.wait(20)
+            assert await keeper.lost.wait(PATIENCE)
             await held.release()
-            await (await attempt.outcome()).release()
+            await (await attempt.outcome(PATIENCE)).release()
 
 
 async def test_nothing_is_left_behind_when_sessions_close(server: ZookeeperServer, url: str) -> None:
-    async with connect_async(url, ttl=30) as first, connect_async(url, ttl=30) as second:
+    # Those of tests before this end by themselves.
+    await so(lambda: sessions_at(server) == 0)
+    async with connect_async(url, ttl=LASTING) as first, connect_async(url, ttl=LASTING) as second:
         await first.lock("a").acquire()
         assert await second.lock("a").try_acquire() is None
         with pytest.raises(fencepost.AcquireTimeout):

@@ -5,12 +5,13 @@ import pytest
 
 from fencepost import Unavailable, Uncertain
 from fencepost.primitives._async.connect import connect_async
+from fencepost.testing.contract._async.attempt import until
 from fencepost.testing.zookeeper import Ensemble
-from tests.engines.zookeeper._async.patience import apart, so
-from tests.engines.zookeeper._async.traffic import AsyncTraffic
-from tests.engines.zookeeper.observer import Observer
+from tests.support.zookeeper._async.patience import ENDING, LASTING, PATIENCE, apart
+from tests.support.zookeeper._async.traffic import AsyncTraffic
+from tests.support.zookeeper.observer import Observer
 
-pytestmark = pytest.mark.calm
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
 
 async def test_a_killed_leader_grants_nothing_twice_and_stops_nobody_for_long(ensemble: Ensemble) -> None:
@@ -51,14 +52,13 @@ async def test_members_are_restarted_one_after_another(ensemble: Ensemble) -> No
 
 
 async def test_a_holder_outlives_the_leader_with_its_lock_and_token(ensemble: Ensemble) -> None:
-    async with connect_async(f"{ensemble.url}/outlive", ttl=6) as session:
+    async with connect_async(f"{ensemble.url}/outlive", ttl=LASTING) as session:
         grant = await session.lock("a").acquire()
         ensemble.leader().kill()
         await apart(lambda: ensemble.until_serving(2))
-        renewals = session.statistics().renewals
-        await so(lambda: session.statistics().renewals > renewals)
+        await until((await session.keeper())._renew, PATIENCE)
         assert grant.held
-        async with connect_async(f"{ensemble.url}/outlive", ttl=6) as other:
+        async with connect_async(f"{ensemble.url}/outlive", ttl=LASTING) as other:
             assert await other.lock("a").try_acquire() is None
             assert [each.claim.token for each in (await other.look("a")).holders] == [grant.token]
         await grant.release()
@@ -66,8 +66,8 @@ async def test_a_holder_outlives_the_leader_with_its_lock_and_token(ensemble: En
 
 async def test_without_a_majority_nothing_is_granted_and_holders_are_told_in_time(ensemble: Ensemble) -> None:
     async with (
-        connect_async(f"{ensemble.url}/majority", ttl=1.5, holder="first") as first,
-        connect_async(f"{ensemble.url}/majority", ttl=1.5, holder="second") as second,
+        connect_async(f"{ensemble.url}/majority", ttl=ENDING, holder="first") as first,
+        connect_async(f"{ensemble.url}/majority", ttl=ENDING, holder="second") as second,
     ):
         old = await first.lock("a").acquire()
         await second.keeper()
@@ -75,12 +75,12 @@ async def test_without_a_majority_nothing_is_granted_and_holders_are_told_in_tim
         for server in stopped:
             server.kill()
         with pytest.raises((Unavailable, Uncertain)):
-            await second.lock("b").acquire(timeout=1)
-        assert await old.lost.wait(10)
+            await second.lock("b").acquire(timeout=ENDING / 3)
+        assert await old.lost.wait(PATIENCE)
         for server in stopped:
             await apart(server.start)
         await apart(ensemble.until_serving)
-        async with second.lock("a", timeout=20) as new:
+        async with second.lock("a", timeout=PATIENCE) as new:
             assert new.token > old.token
             assert not old.held
     with Observer(ensemble.leader()) as observer:
@@ -90,7 +90,7 @@ async def test_without_a_majority_nothing_is_granted_and_holders_are_told_in_tim
 async def test_asking_without_a_majority_is_unavailable_and_leaves_nothing(ensemble: Ensemble) -> None:
     for server in ensemble.servers[1:]:
         server.kill()
-    session = connect_async(f"{ensemble.url}/alone", ttl=1.5)
+    session = connect_async(f"{ensemble.url}/alone", ttl=ENDING)
     with pytest.raises(Unavailable, match="zookeeper at "):
         await session.lock("a").acquire(timeout=0)
     await session.close()

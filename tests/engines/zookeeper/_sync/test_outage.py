@@ -5,12 +5,13 @@ import pytest
 
 from fencepost import Unavailable, Uncertain
 from fencepost.primitives._sync.connect import connect
+from fencepost.testing.contract._sync.attempt import until
 from fencepost.testing.zookeeper import Ensemble
-from tests.engines.zookeeper._sync.patience import apart, so
-from tests.engines.zookeeper._sync.traffic import Traffic
-from tests.engines.zookeeper.observer import Observer
+from tests.support.zookeeper._sync.patience import ENDING, LASTING, PATIENCE, apart
+from tests.support.zookeeper._sync.traffic import Traffic
+from tests.support.zookeeper.observer import Observer
 
-pytestmark = pytest.mark.calm
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
 
 def test_a_killed_leader_grants_nothing_twice_and_stops_nobody_for_long(ensemble: Ensemble) -> None:
@@ -51,14 +52,13 @@ def test_members_are_restarted_one_after_another(ensemble: Ensemble) -> None:
 
 
 def test_a_holder_outlives_the_leader_with_its_lock_and_token(ensemble: Ensemble) -> None:
-    with connect(f"{ensemble.url}/outlive", ttl=6) as session:
+    with connect(f"{ensemble.url}/outlive", ttl=LASTING) as session:
         grant = session.lock("a").acquire()
         ensemble.leader().kill()
         apart(lambda: ensemble.until_serving(2))
-        renewals = session.statistics().renewals
-        so(lambda: session.statistics().renewals > renewals)
+        until((session.keeper())._renew, PATIENCE)
         assert grant.held
-        with connect(f"{ensemble.url}/outlive", ttl=6) as other:
+        with connect(f"{ensemble.url}/outlive", ttl=LASTING) as other:
             assert other.lock("a").try_acquire() is None
             assert [each.claim.token for each in (other.look("a")).holders] == [grant.token]
         grant.release()
@@ -66,8 +66,8 @@ def test_a_holder_outlives_the_leader_with_its_lock_and_token(ensemble: Ensemble
 
 def test_without_a_majority_nothing_is_granted_and_holders_are_told_in_time(ensemble: Ensemble) -> None:
     with (
-        connect(f"{ensemble.url}/majority", ttl=1.5, holder="first") as first,
-        connect(f"{ensemble.url}/majority", ttl=1.5, holder="second") as second,
+        connect(f"{ensemble.url}/majority", ttl=ENDING, holder="first") as first,
+        connect(f"{ensemble.url}/majority", ttl=ENDING, holder="second") as second,
     ):
         old = first.lock("a").acquire()
         second.keeper()
@@ -75,12 +75,12 @@ def test_without_a_majority_nothing_is_granted_and_holders_are_told_in_time(ense
         for server in stopped:
             server.kill()
         with pytest.raises((Unavailable, Uncertain)):
-            second.lock("b").acquire(timeout=1)
-        assert old.lost.wait(10)
+            second.lock("b").acquire(timeout=ENDING / 3)
+        assert old.lost.wait(PATIENCE)
         for server in stopped:
             apart(server.start)
         apart(ensemble.until_serving)
-        with second.lock("a", timeout=20) as new:
+        with second.lock("a", timeout=PATIENCE) as new:
             assert new.token > old.token
             assert not old.held
     with Observer(ensemble.leader()) as observer:
@@ -90,7 +90,7 @@ def test_without_a_majority_nothing_is_granted_and_holders_are_told_in_time(ense
 def test_asking_without_a_majority_is_unavailable_and_leaves_nothing(ensemble: Ensemble) -> None:
     for server in ensemble.servers[1:]:
         server.kill()
-    session = connect(f"{ensemble.url}/alone", ttl=1.5)
+    session = connect(f"{ensemble.url}/alone", ttl=ENDING)
     with pytest.raises(Unavailable, match="zookeeper at "):
         session.lock("a").acquire(timeout=0)
     session.close()

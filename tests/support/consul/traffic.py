@@ -1,22 +1,12 @@
 """Holders of both flavours that want one lock all the time, and what each of them believed, and when."""
 
 import asyncio
-import itertools
 import threading
 import time
-from dataclasses import dataclass
 
 import fencepost
 from fencepost._runtime.clock import boottime
-
-
-@dataclass
-class Grant:
-    """The holder knew that it held the lock at `since` and still at `until`, on the clock that all of them share."""
-
-    token: int
-    since: float
-    until: float
+from tests.support.tenure import Tenure, check
 
 
 class Traffic:
@@ -27,7 +17,7 @@ class Traffic:
         self._ttl = ttl
         self._hold = hold
         self._stop = threading.Event()
-        self.grants: list[Grant] = []
+        self.grants: list[Tenure] = []
         self.errors: list[fencepost.FencepostError] = []
         self._threads = [threading.Thread(target=self._block, args=[number]) for number in range(2)]
         self._threads += [threading.Thread(target=lambda: asyncio.run(self._run()))]
@@ -40,9 +30,9 @@ class Traffic:
     def __exit__(self, *_: object) -> None:
         self._stop.set()
         for thread in self._threads:
-            thread.join(60)
+            thread.join(90)
 
-    def until_more(self, count: int = 4, within: float = 60.0) -> None:
+    def until_more(self, count: int = 4, within: float = 90.0) -> None:
         """Until that many more grants were seen to begin and end."""
         wanted = len(self.grants) + count
         deadline = time.monotonic() + within
@@ -52,21 +42,17 @@ class Traffic:
 
     def check(self) -> None:
         """No two held at once, each by its own deadline, and tokens grow in the order of grants."""
-        in_order = sorted(self.grants, key=lambda grant: grant.since)
-        for one, next_one in itertools.pairwise(in_order):
-            assert one.until < next_one.since, f"two held at once: {one} and {next_one}"
-            assert one.token < next_one.token, f"tokens out of order: {one} and {next_one}"
+        check(self.grants)
 
     def _block(self, number: int) -> None:
         with fencepost.connect(self._url, ttl=self._ttl, holder=f"thread {number}") as session:
             while not self._stop.is_set():
                 try:
                     with session.lock("a", timeout=2 * self._ttl) as held:
-                        grant = self._begin(held.token)
-                        while held.held and grant.until < grant.since + self._hold:
-                            grant.until = now if (now := boottime()) and held.held else grant.until
+                        tenure, end_at = Tenure(held), boottime() + self._hold
+                        while tenure.goes_on() and boottime() < end_at:
                             time.sleep(0.005)
-                        self.grants.append(grant)
+                        self.grants.append(tenure)
                 except fencepost.FencepostError as error:
                     self.errors.append(error)
                     self._stop.wait(0.05)
@@ -79,17 +65,12 @@ class Traffic:
             while not self._stop.is_set():
                 try:
                     async with session.lock("a", timeout=2 * self._ttl) as held:
-                        grant = self._begin(held.token)
+                        tenure, end_at = Tenure(held), boottime() + self._hold
                         try:
-                            while held.held and grant.until < grant.since + self._hold:
-                                grant.until = now if (now := boottime()) and held.held else grant.until
+                            while tenure.goes_on() and boottime() < end_at:
                                 await asyncio.sleep(0.005)
                         finally:
-                            self.grants.append(grant)
+                            self.grants.append(tenure)
                 except fencepost.FencepostError as error:
                     self.errors.append(error)
                     await asyncio.sleep(0.05)
-
-    def _begin(self, token: int) -> Grant:
-        now = boottime()
-        return Grant(token, now, now)

@@ -6,8 +6,14 @@ from collections.abc import Callable
 from fencepost._runtime import aio as runtime
 from fencepost.testing.contract._async.attempt import until
 
+LASTING = 60.0
+# Of one whose lease ends in the test. A call has a third of it.
+ENDING = 4.0
+# For what comes within seconds, on a machine that is busy with something else.
+PATIENCE = 90.0
 
-async def so(condition: Callable[[], object], within: float = 20.0) -> None:
+
+async def so(condition: Callable[[], object], within: float = PATIENCE) -> None:
     async def met() -> bool:
         return bool(condition())
 

@@ -1,41 +1,34 @@
-# Generated from tests/engines/zookeeper/_async/traffic.py by tools/unasync.py. Do not edit: run `make gen`.
+# Generated from tests/support/zookeeper/_async/traffic.py by tools/unasync.py. Do not edit: run `make gen`.
 """Sessions that want one lock all the time, and a history of who had it when by its own deadline."""
 
 import itertools
-import random
 import uuid
 from types import TracebackType
-from typing import NamedTuple, Self
+from typing import Self
 
 import fencepost
 from fencepost._runtime import threads as runtime
 from fencepost.primitives._sync.connect import connect
 from fencepost.session._sync.grant import Grant
 from fencepost.testing.contract._sync.attempt import Attempt
-from tests.engines.zookeeper._sync.patience import so
+from tests.support.tenure import Tenure, check
+from tests.support.zookeeper._sync.patience import PATIENCE, so
 
 now = runtime.BootClock.now
-
-
-class Tenure(NamedTuple):
-    """A grant: from when, and until when its holder has seen it as held."""
-
-    token: int
-    start: float
-    end: float
-    who: str
 
 
 class Traffic:
     """A context: `count` sessions take turns, each holding for a moment, until it ends."""
 
-    def __init__(self, url: str, count: int = 4, *, ttl: float = 3.0) -> None:
+    def __init__(self, url: str, count: int = 4, *, ttl: float = 9.0) -> None:
         self.history: list[Tenure] = []
         self._url = f"{url}/{uuid.uuid4().hex}"
         self._ttl = ttl
         self._stop = runtime.Event()
         self._count = count
         self._workers: list[Attempt[None]] = []
+        # Some hold it for as long as it takes to say so, some for longer.
+        self._moments = itertools.cycle((0.001, 0.05, 0.001, 0.001, 0.05))
 
     def __enter__(self) -> Self:
         for _ in range(self._count):
@@ -48,12 +41,12 @@ class Traffic:
     ) -> None:
         self._stop.set()
         for worker in self._workers:
-            worker.outcome(30)
+            worker.outcome(PATIENCE)
 
     def until_granted(self, more: int) -> None:
         """Until that many more grants have come and gone."""
         wanted = len(self.history) + more
-        so(lambda: len(self.history) >= wanted, 30)
+        so(lambda: len(self.history) >= wanted)
 
     def _work(self) -> None:
         session = connect(self._url, ttl=self._ttl)
@@ -64,26 +57,20 @@ class Traffic:
                 # No majority, or no turn in time.
                 runtime.sleep(0.02)
                 continue
-            self.history.append(Tenure(grant.token, grant.granted_at, self._hold(grant), str(grant.holder)))
+            self.history.append(self._hold(grant))
             try:
                 grant.release()
             except fencepost.FencepostError:
                 pass
         session.close()
 
-    def _hold(self, grant: Grant) -> float:
-        """Hold it for a while, and say when it was last seen to be held."""
-        start = last = grant.granted_at
-        while last < start + random.choice((0.001, 0.05)):
-            at = now()
-            if not grant.held:
-                break
-            last = at
+    def _hold(self, grant: Grant) -> Tenure:
+        tenure = Tenure(grant)
+        end_at = now() + next(self._moments)
+        while tenure.goes_on() and now() < end_at:
             runtime.sleep(0.002)
-        return last
+        return tenure
 
     def check(self) -> None:
         """No two at once, and tokens in the order of grants."""
-        for one, next_one in itertools.pairwise(sorted(self.history)):
-            assert one.token < next_one.token, f"{one} and {next_one} have the same token"
-            assert one.end <= next_one.start, f"{next_one} was granted while {one} was"
+        check(self.history)

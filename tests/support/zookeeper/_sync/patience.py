@@ -1,4 +1,4 @@
-# Generated from tests/engines/zookeeper/_async/patience.py by tools/unasync.py. Do not edit: run `make gen`.
+# Generated from tests/support/zookeeper/_async/patience.py by tools/unasync.py. Do not edit: run `make gen`.
 """Waiting for what nothing announces, while our own sessions go on."""
 
 from collections.abc import Callable
@@ -6,8 +6,14 @@ from collections.abc import Callable
 from fencepost._runtime import threads as runtime
 from fencepost.testing.contract._sync.attempt import until
 
+LASTING = 60.0
+# Of one whose lease ends in the test. A call has a third of it.
+ENDING = 4.0
+# For what comes within seconds, on a machine that is busy with something else.
+PATIENCE = 90.0
 
-def so(condition: Callable[[], object], within: float = 20.0) -> None:
+
+def so(condition: Callable[[], object], within: float = PATIENCE) -> None:
     def met() -> bool:
         return bool(condition())
 

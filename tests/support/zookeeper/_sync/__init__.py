@@ -1,0 +1,1 @@
+# Generated from tests/support/zookeeper/_async/__init__.py by tools/unasync.py. Do not edit: run `make gen`.
