@@ -1,7 +1,7 @@
 """Random lives on a real server, compared with the model."""
 
 from fencepost.testing.consul import shared_agent
-from tests.engines.life import lives
+from tests.support.life import lives
 
 TestConsul, TestAsyncConsul = lives(
     "consul", lambda store: f"consul://127.0.0.1:{shared_agent().port}?prefix={store}/", examples=12

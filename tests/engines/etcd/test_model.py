@@ -1,6 +1,6 @@
 """Random lives on a real server, compared with the model."""
 
 from fencepost.testing.etcd import shared_server
-from tests.engines.life import lives
+from tests.support.life import lives
 
 TestEtcd, TestAsyncEtcd = lives("etcd", lambda store: f"etcd://127.0.0.1:{shared_server()}?prefix={store}/", examples=8)
