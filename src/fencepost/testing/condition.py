@@ -6,7 +6,7 @@ from collections.abc import Callable
 LOOK_AGAIN = 0.005
 
 
-def until(condition: Callable[[], object], within: float = 20.0) -> None:
+def until(condition: Callable[[], object], within: float = 60.0) -> None:
     """Return once it is so; AssertionError if it is not in time."""
     deadline = time.monotonic() + within
     while not condition():

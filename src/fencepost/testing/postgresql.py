@@ -37,7 +37,7 @@ class PostgresqlServer(ServerProcess):
     def url(self) -> str:
         return f"postgresql://{USER}@127.0.0.1:{self.port}/postgres"
 
-    def stop(self, timeout: float = 10.0) -> None:
+    def stop(self, timeout: float = 30.0) -> None:
         """SIGINT first: at SIGTERM it would wait for its clients to leave."""
         if self.running:
             self.resume()

@@ -39,7 +39,8 @@ def redis_server(
     """One server on a free port, not started yet. `options` as on its command line, where the last of each counts."""
     port = port or free_port()
     binary = binary or find_binary("redis-server", "redis-server")
-    return ServerProcess([binary, "--port", str(port), *QUIET, *options], ready=listening(port), env=env)
+    address = Address(port=port)
+    return ServerProcess([binary, "--port", str(port), *QUIET, *options], ready=lambda _: _answers(address), env=env)
 
 
 def valkey_binary() -> str:
@@ -63,6 +64,13 @@ def shared_server() -> int:
 
 
 @cache
+def shared_valkey() -> int:
+    server = redis_server(binary=valkey_binary())
+    server.start()
+    return _keep(server)
+
+
+@cache
 def shared_socket() -> str:
     path = Path(tempfile.mkdtemp(prefix="fencepost-socket-")) / "redis.sock"
     argv = [find_binary("redis-server", "redis-server"), "--port", "0", *QUIET, "--unixsocket", str(path)]
@@ -73,11 +81,13 @@ def shared_socket() -> str:
 
 
 def _answers(address: Address) -> bool:
-    """A socket is in its place a moment before anybody listens to it."""
+    """It listens before it has read what it had written; and a socket is in its place before anybody listens to it."""
     try:
         return bool(command(address, "PING") == b"PONG")
     except Unavailable:
         return False
+    except ReplyError as error:
+        return error.code == "NOAUTH"
 
 
 @cache

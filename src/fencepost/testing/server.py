@@ -58,7 +58,7 @@ class ServerProcess:
         ready: Ready,
         folder: Path | None = None,
         env: Mapping[str, str] | None = None,
-        timeout: float = 20.0,
+        timeout: float = 60.0,
     ) -> None:
         self._own_folder = folder is None
         self.folder = folder or Path(tempfile.mkdtemp(prefix="fencepost-server-"))
@@ -120,7 +120,7 @@ class ServerProcess:
                 raise ServerDown(self._explain(f"was not ready in {self._timeout:g} s"))
             time.sleep(LOOK_AGAIN)
 
-    def stop(self, timeout: float = 10.0) -> None:
+    def stop(self, timeout: float = 30.0) -> None:
         """Ask it to end (SIGTERM), and kill it if it has not within `timeout` seconds."""
         if self._process is not None and self.running:
             self.resume()

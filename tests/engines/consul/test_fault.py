@@ -13,7 +13,7 @@ from fencepost.engines.consul.key import lock_of
 from fencepost.testing.condition import until
 from fencepost.testing.consul import Agent
 from fencepost.testing.proxy import Proxy
-from tests.engines.line import Line
+from tests.support.line import Line
 from tests.support.renewal import renew
 
 from .conftest import LASTING, PATIENCE, at

@@ -16,7 +16,7 @@ from fencepost.testing.condition import until
 from fencepost.testing.postgresql import port_of, query
 from fencepost.testing.proxy import Proxy
 from fencepost.testing.server import ServerProcess
-from tests.engines.line import Line
+from tests.support.line import Line
 
 from .conftest import at
 

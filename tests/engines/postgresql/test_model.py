@@ -1,7 +1,7 @@
 """Random lives on a real server, compared with the model."""
 
 from fencepost.testing.postgresql import USER, query, shared_server
-from tests.engines.life import lives
+from tests.support.life import lives
 
 
 def _url(store: str) -> str:

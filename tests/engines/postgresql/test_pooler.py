@@ -9,7 +9,7 @@ import fencepost
 from fencepost import Refused
 from fencepost.testing.contract import CHAPTERS, Site
 from fencepost.testing.postgresql import pgbouncer, port_of
-from tests.engines.line import Line
+from tests.support.line import Line
 
 from .conftest import at
 

@@ -47,7 +47,7 @@ def papers() -> Papers:
     return found
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def sentinel(papers: Papers) -> Iterator[int]:
     """One that is encrypted and has a password, before a master that is and has another."""
     master, port = free_port(), free_port()
@@ -69,7 +69,7 @@ def sentinel(papers: Papers) -> Iterator[int]:
 
 def test_a_sentinel_and_its_master_are_reached_encrypted_each_with_its_password(sentinel: int, papers: Papers) -> None:
     url = f"redis+sentinel://:secret@127.0.0.1:{sentinel}/service?tls=yes&ca={papers.certificate}"
-    with fencepost.connect(f"{url}&sentinel_password=watchword") as session, session.lock("a", timeout=5) as grant:
+    with fencepost.connect(f"{url}&sentinel_password=watchword") as session, session.lock("a", timeout=60) as grant:
         assert session.look("a").holders[0].claim.token == grant.token
 
 
@@ -87,9 +87,10 @@ def test_what_is_wrong_with_a_sentinels_url_is_said(
 ) -> None:
     url = f"redis+sentinel://:secret@127.0.0.1:{sentinel}/service?tls=yes&ca={papers.certificate}"
     with pytest.raises(FencepostError, match=said):
-        fencepost.connect(f"{url}&sentinel_password=watchword".replace(*change), ttl=2).lock("a").acquire(timeout=0)
+        fencepost.connect(f"{url}&sentinel_password=watchword".replace(*change), ttl=60).lock("a").acquire(timeout=0)
 
 
+@pytest.mark.slow
 async def test_a_cluster_is_reached_encrypted_at_each_of_its_servers(start_server: StartServer, papers: Papers) -> None:
     servers, encrypted = [], []
     for _ in range(2):
@@ -101,11 +102,11 @@ async def test_a_cluster_is_reached_encrypted_at_each_of_its_servers(start_serve
     names = [next(str(n) for n in range(1000) if slot_of(str(n).encode()) // 8192 == half) for half in (0, 1)]
     with fencepost.connect(f"{url}?tls=yes&ca={papers.certificate}") as session:
         for name in names:
-            session.lock(name).acquire(timeout=5)
+            session.lock(name).acquire(timeout=60)
         assert sorted(session.names()) == sorted(names)
         assert {node.address.port for node in session.engine._server._slots.values()} == set(encrypted)
     async with fencepost.connect_async(f"{url}?tls=yes&ca={papers.certificate}") as again:
         for name in names:
-            await again.lock(name).acquire(timeout=5)
+            await again.lock(name).acquire(timeout=60)
     with pytest.raises(Unavailable, match="certificate"):
         fencepost.connect(f"{url}?tls=yes").lock("a").acquire(timeout=0)

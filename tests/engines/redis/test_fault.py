@@ -1,39 +1,48 @@
 """Real servers that die, stop, forget, or whose replies are lost."""
 
+import asyncio
 import threading
-import time
-from pathlib import Path
 
 import pytest
 
 import fencepost
 from fencepost import Lost, Unavailable, Uncertain
+from fencepost.engines.redis.wire.threads import link
 from fencepost.fences import MemoryFence
 from fencepost.testing.condition import until
 from fencepost.testing.proxy import Proxy
-from fencepost.testing.redis import command, port_of, redis_server
+from fencepost.testing.redis import command, port_of
 from fencepost.testing.server import ServerProcess
-from tests.engines.line import Line
+from tests.support.line import Line
+from tests.support.patience import connect, renew, renew_async
+
+from .conftest import StartServer
 
 
-def test_a_killed_server_is_unavailable_and_back_after_its_restart(server: ServerProcess, url: str) -> None:
-    with fencepost.connect(url, ttl=2) as session:
+def at(port: int) -> str:
+    return f"redis://127.0.0.1:{port}"
+
+
+def test_a_killed_server_is_unavailable_and_back_after_its_restart(server: ServerProcess) -> None:
+    with fencepost.connect(at(port_of(server)), ttl=60) as session:
         session.lock("a").acquire().release()
         server.kill()
         with pytest.raises((Unavailable, Uncertain)):
             session.lock("a").acquire(timeout=0)
         server.start()
-        session.lock("a").acquire(timeout=10).release()
+        session.lock("a").acquire(timeout=60).release()
 
 
-def test_a_restart_without_memory_ends_in_lost_and_the_token_still_grows(server: ServerProcess, url: str) -> None:
-    with fencepost.connect(url, ttl=1.5) as first, fencepost.connect(url, ttl=1.5) as second:
+def test_a_restart_without_memory_ends_in_lost_and_the_token_still_grows(server: ServerProcess) -> None:
+    url = at(port_of(server))
+    with fencepost.connect(url, ttl=60) as first, fencepost.connect(url, ttl=60) as second:
         old = first.lock("a").acquire()
         server.kill()
         server.start()
-        new = second.lock("a").acquire(timeout=10)
+        new = second.lock("a").acquire(timeout=60)
         assert new.token > old.token
-        assert old.lost.wait(3)
+        renew(first)
+        assert old.lost.is_set()
         with pytest.raises(Lost):
             old.check()
         fence = MemoryFence()
@@ -42,131 +51,134 @@ def test_a_restart_without_memory_ends_in_lost_and_the_token_still_grows(server:
             fence.claim("a", old)
 
 
-def test_a_restart_with_a_log_of_all_writes_keeps_the_lock(tmp_path: Path) -> None:
-    options = ("--appendonly", "yes", "--appendfsync", "always")
-    with redis_server(*options) as server:
-        url = f"redis://127.0.0.1:{port_of(server)}"
-        with fencepost.connect(url, ttl=6) as first, fencepost.connect(url, ttl=6) as second:
-            held = first.lock("a").acquire()
-            server.kill()
-            server.start()
-            time.sleep(1.1)  # Longer than an idle connection is trusted without a look.
-            assert second.lock("a").try_acquire() is None
-            assert held.held
-            held.release()
-            assert second.lock("a").acquire(timeout=5).token > held.token
+def test_a_restart_with_a_log_of_all_writes_keeps_the_lock(
+    start_server: StartServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server = start_server("--appendonly", "yes", "--appendfsync", "always")
+    url = at(port_of(server))
+    # As if a second had passed since: the connections of before the restart are looked at first.
+    monkeypatch.setattr(link, "TRUSTED", 0.0)
+    with fencepost.connect(url, ttl=60) as first, fencepost.connect(url, ttl=60) as second:
+        held = first.lock("a").acquire()
+        server.kill()
+        server.start()
+        assert second.lock("a").try_acquire() is None
+        assert held.held
+        held.release()
+        assert second.lock("a").acquire(timeout=60).token > held.token
 
 
-def test_the_holder_is_told_in_time_when_the_server_stops_answering(server: ServerProcess, url: str) -> None:
-    with fencepost.connect(url, ttl=1) as session:
+def test_the_holder_is_told_in_time_when_the_server_stops_answering(server: ServerProcess) -> None:
+    url = at(port_of(server))
+    # It waits for its renewal for far longer than the lease lasts: to be told by then would be too late.
+    with connect(url, ttl=2, patience=300) as session, connect(url, ttl=60, patience=0.3) as impatient:
+        impatient.lock("warm").acquire()
         grant = session.lock("a").acquire()
         server.pause()
         try:
-            assert grant.lost.wait(1.5)
+            assert grant.lost.wait(60)
             with pytest.raises((Unavailable, Uncertain)):
-                session.lock("b").acquire(timeout=0)
+                impatient.lock("b").acquire(timeout=0)
         finally:
             server.resume()
-        session.lock("a").acquire(timeout=10).release()
+        session.lock("a").acquire(timeout=60).release()
 
 
-def test_flushall_under_a_holder_and_a_waiter(server: ServerProcess, url: str) -> None:
-    with fencepost.connect(url, ttl=1) as first, fencepost.connect(url, ttl=1) as second:
+def test_flushall_under_a_holder_and_a_waiter(port: int, url: str) -> None:
+    with fencepost.connect(url, ttl=60) as first, fencepost.connect(url, ttl=6) as second:
         old = first.lock("a").acquire()
         taken = []
-        waiter = threading.Thread(target=lambda: taken.append(second.lock("a").acquire(timeout=20)))
+        waiter = threading.Thread(target=lambda: taken.append(second.lock("a").acquire(timeout=60)))
         waiter.start()
         until(lambda: first.look("a").waiters)
-        command(port_of(server), "FLUSHALL")
-        waiter.join(20)
+        command(port, "FLUSHALL")
+        waiter.join(60)
         assert taken[0].token > old.token
-        assert old.lost.wait(3)
+        renew(first)
+        assert old.lost.is_set()
 
 
-def test_scripts_that_were_flushed_are_loaded_again(server: ServerProcess, url: str) -> None:
-    with fencepost.connect(url) as session:
+def test_scripts_that_were_flushed_are_loaded_again(port: int, url: str) -> None:
+    with fencepost.connect(url, ttl=60) as session:
         for _ in range(3):
-            command(port_of(server), "SCRIPT", "FLUSH")
+            command(port, "SCRIPT", "FLUSH")
             grant = session.lock("a").acquire()
-            command(port_of(server), "SCRIPT", "FLUSH")
+            command(port, "SCRIPT", "FLUSH")
             grant.release()
 
 
-def test_a_claim_whose_reply_is_lost_leaves_no_phantom_holder(server: ServerProcess, url: str) -> None:
+def test_a_claim_whose_reply_is_lost_leaves_no_phantom_holder(port: int, url: str) -> None:
     with (
-        Proxy(port_of(server)) as proxy,
-        fencepost.connect(url, ttl=2) as other,
-        fencepost.connect(f"redis://127.0.0.1:{proxy.port}", ttl=2) as session,
+        Proxy(port) as proxy,
+        fencepost.connect(url, ttl=60) as other,
+        connect(at(proxy.port), ttl=60, patience=0.5) as session,
     ):
         session.lock("warm").acquire().release()
         proxy.drop_replies()
         with pytest.raises((Unavailable, Uncertain)):
             session.lock("a").try_acquire()
         proxy.heal()
-        until(lambda: not other.look("a").holders, 6)
-        session.lock("a").acquire(timeout=5).release()
+        renew(session)
+        assert other.look("a").holders == ()
+        session.lock("a").acquire(timeout=60).release()
 
 
-def test_a_claim_asked_again_after_a_lost_reply_is_one_grant(server: ServerProcess, url: str) -> None:
+def test_a_claim_asked_again_after_a_lost_reply_is_one_grant(port: int, url: str) -> None:
     with (
-        Proxy(port_of(server)) as proxy,
-        fencepost.connect(url, ttl=3) as other,
-        fencepost.connect(f"redis://127.0.0.1:{proxy.port}", ttl=3) as session,
+        Proxy(port) as proxy,
+        fencepost.connect(url, ttl=60) as other,
+        connect(at(proxy.port), ttl=60, patience=0.5) as session,
     ):
         session.lock("warm").acquire().release()
         proxy.drop_replies()
-        healing = threading.Timer(0.5, proxy.heal)
-        healing.start()
-        with session.lock("a", timeout=10) as grant:
-            assert [each.claim.token for each in other.look("a").holders] == [grant.token]
-        healing.join()
+        taken: list[fencepost.Grant] = []
+        asking = threading.Thread(target=lambda: taken.append(session.lock("a").acquire(timeout=60)))
+        asking.start()
+        # It is granted, and its holder has not heard of it.
+        until(lambda: other.look("a").holders)
+        assert taken == []
+        proxy.heal()
+        asking.join(60)
+        assert [each.claim.token for each in other.look("a").holders] == [taken[0].token]
 
 
-def test_a_waiter_whose_listening_connection_is_cut_keeps_its_place(server: ServerProcess, url: str) -> None:
+def test_a_waiter_whose_listening_connection_is_cut_keeps_its_place(port: int, url: str) -> None:
     with (
-        Proxy(port_of(server)) as proxy,
-        fencepost.connect(url, ttl=5) as first,
-        fencepost.connect(f"redis://127.0.0.1:{proxy.port}", ttl=5, holder="cut") as cut,
-        fencepost.connect(url, ttl=5, holder="behind") as behind,
+        Proxy(port) as proxy,
+        fencepost.connect(url, ttl=60) as first,
+        fencepost.connect(at(proxy.port), ttl=60, holder="cut") as cut,
+        fencepost.connect(url, ttl=60, holder="behind") as behind,
     ):
         held = first.lock("a").acquire()
         line = Line(first)
-        line.join(cut.lock("a", timeout=20))
-        line.join(behind.lock("a", timeout=20))
+        line.join(cut.lock("a", timeout=60))
+        line.join(behind.lock("a", timeout=60))
         proxy.cut()
-        until(lambda: len(command(port_of(server), "PUBSUB", "CHANNELS")) == 1)
+        until(lambda: len(command(port, "PUBSUB", "CHANNELS")) == 1)
         proxy.heal()
-        until(lambda: len(command(port_of(server), "PUBSUB", "CHANNELS")) == 2)
+        until(lambda: len(command(port, "PUBSUB", "CHANNELS")) == 2)
         until(lambda: len(first.look("a").waiters) == 2)
         held.release()
         assert [each.label for each in line.served()] == ["cut", "behind"]
 
 
-def test_a_waiter_that_gives_up_while_cut_off_leaves_its_place_later(server: ServerProcess) -> None:
-    with (
-        Proxy(port_of(server)) as proxy,
-        fencepost.connect(f"redis://127.0.0.1:{port_of(server)}", ttl=20) as first,
-        fencepost.connect(f"redis://127.0.0.1:{proxy.port}", ttl=12) as cut,
-    ):
-        keeper = cut.keeper()
-        held = first.lock("a").acquire()
-        raised: list[Exception] = []
-
-        def give_up() -> None:
-            try:
-                cut.lock("a").acquire(timeout=2)
-            except fencepost.FencepostError as error:
-                raised.append(error)
-
-        thread = threading.Thread(target=give_up)
-        thread.start()
-        until(lambda: first.look("a").waiters)
-        proxy.cut()
-        thread.join(30)
-        assert isinstance(raised[0], fencepost.Uncertain)
-        proxy.heal()
-        # Within two renewals, and before a queue that nobody keeps would have ended by itself.
-        until(lambda: not first.look("a").waiters, 8)
-        assert keeper.proven()
-        held.release()
-        assert first.look("a").holders == ()
+async def test_a_waiter_that_gives_up_while_cut_off_leaves_its_place_later(port: int, url: str) -> None:
+    with Proxy(port) as proxy:
+        async with (
+            fencepost.connect_async(url, ttl=60) as first,
+            fencepost.connect_async(at(proxy.port), ttl=60) as cut,
+        ):
+            held = await first.lock("a").acquire()
+            waiting = asyncio.ensure_future(cut.lock("a").acquire())
+            while not (await first.look("a")).waiters:
+                await asyncio.sleep(0.005)
+            proxy.cut()
+            waiting.cancel()
+            await asyncio.wait([waiting])
+            assert (await first.look("a")).waiters
+            proxy.heal()
+            # Its lease goes on, and so would its place.
+            await renew_async(cut)
+            assert (await first.look("a")).waiters == ()
+            await held.release()
+            assert (await first.look("a")).holders == ()

@@ -9,7 +9,7 @@ import fencepost
 
 
 async def test_a_child_that_closes_or_forgets_an_asynchronous_engine_does_not_deafen_its_parent(url: str) -> None:
-    async with fencepost.connect_async(url, ttl=60) as holder, fencepost.connect_async(url, ttl=60) as session:
+    async with fencepost.connect_async(url, ttl=300) as holder, fencepost.connect_async(url, ttl=300) as session:
         held = await holder.lock("a").acquire()
         waiting = asyncio.ensure_future(session.lock("a").acquire())
         while not (await holder.look("a")).waiters:
@@ -31,6 +31,6 @@ async def test_a_child_that_closes_or_forgets_an_asynchronous_engine_does_not_de
         closing.close()
         os.waitpid(child, 0)
         await held.release()
-        grant = await asyncio.wait_for(waiting, 10)
+        grant = await asyncio.wait_for(waiting, 60)
         assert grant.token > held.token
-        await asyncio.wait_for(grant.release(), 10)
+        await asyncio.wait_for(grant.release(), 60)

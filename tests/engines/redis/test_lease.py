@@ -1,10 +1,14 @@
 """What an engine remembers of a lease while answers are on their way."""
 
+import pytest
+
 from fencepost.core.claim import Ask, Claim, Request
 from fencepost.core.holder import Holder
 from fencepost.engines.redis.key import SINGLE, Place
 from fencepost.engines.redis.lease import Entry, Lease, Subject
 from fencepost.engines.redis.waiter import Waiter
+
+pytestmark = pytest.mark.unit
 
 HOLDER = Holder("0" * 24, "first")
 CLAIM = Claim(HOLDER, 1, Ask("a"), 7)

@@ -3,8 +3,12 @@
 import uuid
 
 from fencepost.testing.redis import shared_server
-from tests.engines.life import lives
+from tests.support.life import lives
 
-TestRedis, TestAsyncRedis = lives(
-    "redis", lambda store: f"redis://127.0.0.1:{shared_server()}?prefix={store}{uuid.uuid4().hex}/", examples=25
-)
+
+def _url(store: str) -> str:
+    return f"redis://127.0.0.1:{shared_server()}?prefix={store}{uuid.uuid4().hex}/"
+
+
+TestRedis, TestAsyncRedis = lives("redis", _url, examples=5, quick=True)
+TestLongRedis, TestLongAsyncRedis = lives("redis", _url, examples=50)

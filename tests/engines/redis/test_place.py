@@ -8,8 +8,8 @@ import fencepost
 from fencepost import Refused
 from fencepost.engines.redis.key import Place, shard_of, slot_of, tag_of
 from fencepost.testing.condition import until
-from fencepost.testing.redis import command, join_cluster, port_of, shared_cluster
-from fencepost.testing.server import ServerProcess
+from fencepost.testing.port import free_port
+from fencepost.testing.redis import command, join_cluster, port_of, shared_cluster, shared_tls
 
 from .conftest import StartServer
 
@@ -25,46 +25,48 @@ def test_a_wrong_password_says_what_to_check(start_server: StartServer) -> None:
         fencepost.connect(f"redis://127.0.0.1:{port}").lock("a").acquire()
 
 
-def test_a_user_with_the_documented_rights_may_do_everything(server: ServerProcess, url: str) -> None:
+def test_a_user_with_the_documented_rights_may_do_everything(port: int, url: str) -> None:
     # As docs/engines/redis.md has them.
     rights = "on >pw ~fencepost* ~app/* &fencepost-* -@all +@read +@write +@scripting +@connection +@pubsub +time"
-    command(port_of(server), "ACL", "SETUSER", "locker", *rights.split())
-    mine = f"redis://locker:pw@127.0.0.1:{port_of(server)}?prefix=app/"
-    with fencepost.connect(mine, ttl=1) as first, fencepost.connect(mine, ttl=1) as second:
+    command(port, "ACL", "SETUSER", "locker", *rights.split())
+    mine = f"redis://locker:pw@127.0.0.1:{port}?prefix=app/"
+    with fencepost.connect(mine, ttl=60) as first, fencepost.connect(mine, ttl=60) as second:
         held = first.lock("a").acquire()
         taken = []
-        waiter = threading.Thread(target=lambda: taken.append(second.lock("a").acquire(timeout=5)))
+        waiter = threading.Thread(target=lambda: taken.append(second.lock("a").acquire(timeout=60)))
         waiter.start()
         until(lambda: first.look("a").waiters)
         held.release()
-        waiter.join(5)
+        waiter.join(60)
+        assert taken[0].token > held.token
         assert list(first.names()) == ["a"]
         first.evict("a")
     with pytest.raises(Refused, match="NOPERM"), fencepost.connect(mine.replace("app/", "other/")) as session:
         session.lock("a").acquire()
 
 
-def test_databases_do_not_share_locks(server: ServerProcess, url: str) -> None:
+def test_databases_do_not_share_locks(port: int, url: str) -> None:
     with fencepost.connect(f"{url}/0") as first, fencepost.connect(f"{url}/1") as second:
         first.lock("a").acquire()
         assert second.lock("a").try_acquire() is not None
 
 
-def test_prefixes_are_nothing_but_the_start_of_a_key(server: ServerProcess, url: str) -> None:
+def test_prefixes_are_nothing_but_the_start_of_a_key(port: int, url: str) -> None:
     with fencepost.connect(f"{url}?prefix=app/") as first, fencepost.connect(url) as second:
         held = first.lock("x").acquire()
         assert second.lock("app/x").try_acquire() is None
         assert list(second.names()) == ["app/x"]
         assert list(first.names()) == ["x"]
         taken = []
-        waiter = threading.Thread(target=lambda: taken.append(second.lock("app/x").acquire(timeout=5)))
+        waiter = threading.Thread(target=lambda: taken.append(second.lock("app/x").acquire(timeout=60)))
         waiter.start()
         until(lambda: first.look("x").waiters)
         held.release()
-        waiter.join(5)
+        waiter.join(60)
         assert taken[0].token > held.token
 
 
+@pytest.mark.unit
 @pytest.mark.parametrize(
     ("url", "message"),
     [
@@ -84,37 +86,39 @@ def test_a_url_that_can_not_be_meant_is_refused_at_once(url: str, message: str) 
 
 
 def test_a_certificate_that_nobody_vouches_for_is_not_trusted() -> None:
-    from fencepost.testing.redis import shared_tls
-
     port, _ = shared_tls()
     with pytest.raises(fencepost.Unavailable, match="certificate"):
         fencepost.connect(f"rediss://127.0.0.1:{port}").lock("a").acquire(timeout=0)
 
 
-def test_a_key_that_is_no_lock_is_left_alone(server: ServerProcess, url: str) -> None:
-    command(port_of(server), "HSET", "a", "field", "value")
+def test_a_key_that_is_no_lock_is_left_alone(port: int, url: str) -> None:
+    command(port, "HSET", "a", "field", "value")
     with fencepost.connect(url) as session:
         with pytest.raises(Refused, match="WRONGTYPE"):
             session.lock("a").acquire(timeout=0)
-        assert command(port_of(server), "HGET", "a", "field") == b"value"
+        assert command(port, "HGET", "a", "field") == b"value"
         assert list(session.names()) == []
 
 
-def test_a_strangers_release_is_noticed_and_a_stranger_can_be_evicted(server: ServerProcess, url: str) -> None:
+def test_a_strangers_release_is_noticed_and_a_stranger_can_be_evicted(port: int, url: str) -> None:
     with fencepost.connect(url) as session:
-        command(port_of(server), "SET", "a", "someone", "NX", "PX", 60_000)
-        releasing = threading.Timer(0.2, command, args=[port_of(server), "DEL", "a"])
-        releasing.start()
-        with session.lock("a", timeout=5):
-            pass
-        releasing.join()
-        command(port_of(server), "SET", "a", "someone", "NX", "PX", 60_000)
+        command(port, "SET", "a", "someone", "NX", "PX", 600_000)
+        taken: list[fencepost.Grant] = []
+        waiter = threading.Thread(target=lambda: taken.append(session.lock("a").acquire(timeout=60)))
+        waiter.start()
+        until(lambda: session.look("a").waiters)
+        command(port, "DEL", "a")
+        # Before its key would have ended by itself.
+        waiter.join(50)
+        taken[0].release()
+        command(port, "SET", "a", "someone", "NX", "PX", 600_000)
         assert session.look("a").holders[0].claim.holder.label == "another client"
         assert len(session.evict("a")) == 1
         with session.lock("a", timeout=0):
             pass
 
 
+@pytest.mark.unit
 def test_every_key_of_a_name_is_in_the_slot_of_its_lock() -> None:
     for name in ("plain", "{tag}rest", "a}b", "{}", "{}x{y}", "}{", "{{a}}", "ключ", "{a"):
         place = Place(name.encode(), clustered=True)
@@ -128,6 +132,7 @@ def test_every_key_of_a_name_is_in_the_slot_of_its_lock() -> None:
     assert shard_of(5) is shard_of(5)
 
 
+@pytest.mark.slow
 def test_names_with_braces_are_locked_in_a_cluster() -> None:
     ports = shared_cluster()
     with fencepost.connect(f"redis+cluster://127.0.0.1:{ports[0]}") as session:
@@ -138,9 +143,8 @@ def test_names_with_braces_are_locked_in_a_cluster() -> None:
         assert sorted(session.names()) == sorted(names)
 
 
+@pytest.mark.slow
 def test_a_slot_that_moves_is_followed(start_server: StartServer) -> None:
-    from fencepost.testing.port import free_port
-
     options = ("--cluster-enabled", "yes", "--cluster-port")
     servers = [start_server(*options, str(free_port())) for _ in range(3)]
     ports = tuple(port_of(server) for server in servers)
@@ -155,7 +159,7 @@ def test_a_slot_that_moves_is_followed(start_server: StartServer) -> None:
     )
     target = (source + 1) % 3
     url = f"redis+cluster://127.0.0.1:{ports[0]}"
-    with fencepost.connect(url, ttl=20) as session, fencepost.connect(url, ttl=20) as other:
+    with fencepost.connect(url, ttl=60) as session, fencepost.connect(url, ttl=60) as other:
         before = session.lock("a").acquire()
         before.release()
         command(ports[target], "CLUSTER", "SETSLOT", slot, "IMPORTING", ids[source])

@@ -6,24 +6,25 @@ import pytest
 
 from fencepost.testing.contract import CHAPTERS, Site
 from fencepost.testing.contract.redis import RedisPyLock
-from fencepost.testing.redis import port_of, redis_server, valkey_binary
+from fencepost.testing.redis import command, shared_valkey
+
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(params=["redis"])
 def site() -> Iterator[Site]:
     import redis
 
-    with redis_server(binary=valkey_binary()) as server:
-        clients: list[redis.Redis] = []
-        port = port_of(server)
-        yield Site(
-            f"redis://127.0.0.1:{port}",
-            neighbours={
-                "redis-py": lambda site, name: RedisPyLock(lambda: redis.Redis(port=port), clients, site, name)
-            },
-        )
-        for client in clients:
-            client.close()
+    clients: list[redis.Redis] = []
+    port = shared_valkey()
+    command(port, "FLUSHALL")
+    yield Site(
+        f"redis://127.0.0.1:{port}",
+        ttl=1.2,
+        neighbours={"redis-py": lambda site, name: RedisPyLock(lambda: redis.Redis(port=port), clients, site, name)},
+    )
+    for client in clients:
+        client.close()
 
 
 for chapter in CHAPTERS:

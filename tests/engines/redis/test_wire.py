@@ -14,14 +14,13 @@ from fencepost.engines.redis.wire import aio, threads
 from fencepost.errors import Unavailable
 from fencepost.testing.condition import until
 from fencepost.testing.proxy import Proxy
-from fencepost.testing.redis import command, port_of
-from fencepost.testing.server import ServerProcess
+from fencepost.testing.redis import command
 
 
-async def test_a_storm_of_cancellations_mixes_no_replies(server: ServerProcess) -> None:
-    seed = random.randrange(2**32)
-    dice = random.Random(seed)
-    link = aio.Link(Address(port=port_of(server)), 5.0)
+@pytest.mark.slow
+@pytest.mark.storm
+async def test_a_storm_of_cancellations_mixes_no_replies(port: int, dice: random.Random) -> None:
+    link = aio.Link(Address(port=port), 60.0)
     wrong = []
 
     async def caller(number: int) -> None:
@@ -40,12 +39,13 @@ async def test_a_storm_of_cancellations_mixes_no_replies(server: ServerProcess) 
 
     await asyncio.gather(*(caller(number) for number in range(40)))
     link.close()
-    assert not wrong, f"seed {seed}"
+    assert not wrong
 
 
-async def test_a_storm_of_cancelled_acquires_leaves_nothing(url: str) -> None:
-    dice = random.Random(3)
-    async with fencepost.connect_async(url, ttl=30) as session, fencepost.connect_async(url) as other:
+@pytest.mark.slow
+@pytest.mark.storm
+async def test_a_storm_of_cancelled_acquires_leaves_nothing(url: str, dice: random.Random) -> None:
+    async with fencepost.connect_async(url, ttl=60) as session, fencepost.connect_async(url) as other:
 
         async def acquire() -> None:
             async with session.lock(f"name {dice.randrange(3)}"):
@@ -60,33 +60,52 @@ async def test_a_storm_of_cancelled_acquires_leaves_nothing(url: str) -> None:
         assert list(await other.names()) == []
 
 
-def test_a_reply_that_comes_too_late_is_nobodys(server: ServerProcess) -> None:
-    with Proxy(port_of(server)) as proxy:
+def test_a_reply_that_comes_too_late_is_nobodys(port: int) -> None:
+    with Proxy(port) as proxy:
         link = threads.Link(Address(port=proxy.port), 0.3)
-        assert link.call(pack("ECHO", "one")) == b"one"
-        proxy.delay(0.5)
+
+        def is_answered() -> bool:
+            try:
+                return bool(link.call(pack("ECHO", "one")) == b"one")
+            except Unavailable:
+                return False
+
+        # A machine may be slower than that once, and not for ever.
+        until(is_answered)
+        proxy.hold()
         with pytest.raises(Unavailable, match=r"did not answer within 0\.3 s"):
             link.call(pack("ECHO", "two"))
-        proxy.delay(0.0)
+        proxy.heal()
+        link.patience = 60.0
         assert link.call(pack("ECHO", "three")) == b"three"
         link.close()
 
 
-async def test_one_late_reply_fails_all_that_wait_behind_it(server: ServerProcess) -> None:
-    with Proxy(port_of(server)) as proxy:
+async def test_one_late_reply_fails_all_that_wait_behind_it(port: int) -> None:
+    with Proxy(port) as proxy:
         link = aio.Link(Address(port=proxy.port), 0.3)
-        assert await link.call(pack("ECHO", "one")) == b"one"
+
+        async def is_answered() -> bool:
+            try:
+                return bool(await link.call(pack("ECHO", "one")) == b"one")
+            except Unavailable:
+                return False
+
+        # As above.
+        while not await is_answered():
+            pass
         proxy.hold()
         calls = [asyncio.ensure_future(link.call(pack("ECHO", "late"))) for _ in range(3)]
         for outcome in await asyncio.gather(*calls, return_exceptions=True):
             assert isinstance(outcome, Unavailable)
         proxy.heal()
+        link.patience = 60.0
         assert await link.call(pack("ECHO", "three")) == b"three"
         link.close()
 
 
-def test_an_interrupted_call_drops_its_connection(server: ServerProcess, monkeypatch: pytest.MonkeyPatch) -> None:
-    link = threads.Link(Address(port=port_of(server)), 5.0)
+def test_an_interrupted_call_drops_its_connection(port: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    link = threads.Link(Address(port=port), 60.0)
     with monkeypatch.context() as patch:
         patch.setattr(threads.Connection, "read", _interrupted)
         with pytest.raises(KeyboardInterrupt):
@@ -99,8 +118,8 @@ def _interrupted(*_: object) -> None:
     raise KeyboardInterrupt
 
 
-def test_threads_that_share_a_link_get_their_own_replies(server: ServerProcess) -> None:
-    link = threads.Link(Address(port=port_of(server)), 5.0)
+def test_threads_that_share_a_link_get_their_own_replies(port: int) -> None:
+    link = threads.Link(Address(port=port), 60.0)
     wrong = []
 
     def caller(number: int) -> None:
@@ -118,9 +137,8 @@ def test_threads_that_share_a_link_get_their_own_replies(server: ServerProcess) 
     assert not wrong
 
 
-def test_messages_are_heard_alone_together_and_behind_the_answer_to_the_subscription(server: ServerProcess) -> None:
-    port = port_of(server)
-    connection = threads.connect(Address(port=port), 5.0)
+def test_messages_are_heard_alone_together_and_behind_the_answer_to_the_subscription(port: int) -> None:
+    connection = threads.connect(Address(port=port), 60.0)
     connection.sendall(pack("SUBSCRIBE", "channel"))
     until(lambda: command(port, "PUBSUB", "NUMSUB", "channel")[1] == 1)
     for text in ("one", "two"):
@@ -153,10 +171,8 @@ def _encoded(reply: Any) -> bytes:
     return b"*%d\r\n%b" % (len(reply), b"".join(map(_encoded, reply)))
 
 
-def test_replies_are_read_whatever_the_pieces_they_come_in() -> None:
-    seed = random.randrange(2**32)
-    dice = random.Random(seed)
-
+@pytest.mark.unit
+def test_replies_are_read_whatever_the_pieces_they_come_in(dice: random.Random) -> None:
     def text() -> bytes:
         return bytes(dice.choice(b"a:\r\n$*+1") for _ in range(dice.randrange(6)))
 
@@ -170,15 +186,16 @@ def test_replies_are_read_whatever_the_pieces_they_come_in() -> None:
             return text()
         return None if sort < 0.75 else [made(depth + 1) for _ in range(dice.randrange(4))]
 
-    for _ in range(5000):
+    for _ in range(2000):
         replies = [made() for _ in range(dice.randrange(1, 4))]
         data = b"".join(map(_encoded, replies))
         step = dice.choice((len(data), 1, 3, 7, dice.randrange(1, len(data) + 1)))
         parser = Parser()
         found = [reply for at in range(0, len(data), step) for reply in parser.feed(data[at : at + step])]
-        assert found == replies, f"seed {seed}"
+        assert found == replies
 
 
+@pytest.mark.unit
 @pytest.mark.parametrize("channel", [b"channel", b"chan\r\n$3"])
 def test_a_message_that_looks_whole_and_is_not_is_read_to_its_end(channel: bytes) -> None:
     message = [b"message", channel, b"a line\r\nand another"]
@@ -188,6 +205,7 @@ def test_a_message_that_looks_whole_and_is_not_is_read_to_its_end(channel: bytes
         assert [*parser.feed(data[:at]), *parser.feed(data[at:])] == [message]
 
 
+@pytest.mark.unit
 def test_errors_and_what_is_no_redis_are_told_apart() -> None:
     (reply,) = Parser().feed(b"-NOPERM you may not\r\n")
     assert isinstance(reply, ReplyError)

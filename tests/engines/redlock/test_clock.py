@@ -6,7 +6,6 @@ third lets A's vote go before its time, and B, who comes only now, gets a majori
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from pathlib import Path
 
 import pytest
 from redlock import Redlock
@@ -14,55 +13,30 @@ from redlock import Redlock
 import fencepost
 from fencepost import Stale
 from fencepost.fences import MemoryFence
-from fencepost.testing.binary import find_binary
 from fencepost.testing.condition import until
-from fencepost.testing.port import free_port
-from fencepost.testing.redis import command, port_of
-from fencepost.testing.server import ServerProcess, listening
+from fencepost.testing.faketime import WallClock
+from fencepost.testing.redis import command, port_of, redis_server
+from fencepost.testing.server import ServerProcess
 
 from .conftest import StartNodes, url_of
 
-pytestmark = pytest.mark.calm
-
 HOUR = 3600
+# In ms.
+MINUTES = 600_000
 DURABLE = ("--appendonly", "yes", "--appendfsync", "always")
 
 
-class Clock:
-    """What a server started with it takes for the time: an offset in a file, read anew each time."""
-
-    def __init__(self, folder: Path) -> None:
-        self._file = folder / f"clock-{free_port()}"
-        self.jump(0)
-        library = find_library()
-        self.env = {
-            # The library dead-locks with Debian's server unless libc is loaded right after it.
-            "LD_PRELOAD": f"{library} libc.so.6",
-            "FAKETIME_TIMESTAMP_FILE": str(self._file),
-            "FAKETIME_NO_CACHE": "1",
-            "FAKETIME_DONT_FAKE_MONOTONIC": "1",
-        }
-
-    def jump(self, seconds: int) -> None:
-        self._file.write_text(f"{seconds:+d}s\n")
-
-
-def find_library() -> str:
-    find_binary("faketime", "faketime")
-    (found, *_) = sorted(Path("/usr/lib").glob("*/faketime/libfaketime.so.1"))
-    return str(found)
+Clocked = tuple[ServerProcess, WallClock]
 
 
 @pytest.fixture
-def start_clocked(tmp_path: Path) -> Iterator[Callable[[], tuple[ServerProcess, Clock]]]:
+def start_clocked() -> Iterator[Callable[[], Clocked]]:
     """Start a server with a clock of its own."""
     with ExitStack() as stack:
 
-        def start() -> tuple[ServerProcess, Clock]:
-            clock, port = Clock(tmp_path), free_port()
-            argv = [find_binary("redis-server", "redis-server"), "--port", str(port), "--save", "", "--dir", "{folder}"]
-            server = ServerProcess(argv, ready=listening(port), env=clock.env)
-            return stack.enter_context(server), clock
+        def start() -> Clocked:
+            clock = WallClock()
+            return stack.enter_context(redis_server(env=clock.env)), clock
 
         yield start
 
@@ -84,54 +58,54 @@ def until_expired(node: ServerProcess, name: str) -> None:
 
 
 def test_plain_redlock_is_held_by_two_after_a_clock_jump(
-    start_nodes: StartNodes, start_clocked: Callable[[], tuple[ServerProcess, Clock]]
+    nodes: list[ServerProcess], start_clocked: Callable[[], Clocked]
 ) -> None:
     jumping, clock = start_clocked()
-    nodes = [*start_nodes(2), jumping, *start_nodes(2)]
+    nodes = [*nodes[:2], jumping, *nodes[3:]]
     addresses = [{"host": "127.0.0.1", "port": port_of(node)} for node in nodes]
     a, b = Redlock(addresses), Redlock(addresses, retry_count=1)
     occupy(nodes[3:], "x")
-    first = a.lock("x", 60_000)
+    first = a.lock("x", MINUTES)
     assert first
     leave(nodes[3:], "x")
-    assert not b.lock("x", 60_000)
-    clock.jump(HOUR)
+    assert not b.lock("x", MINUTES)
+    clock.set_by(HOUR)
     until_expired(jumping, "x")
-    second = b.lock("x", 60_000)
-    # Both have been told that they hold it for a minute, and neither has anything to show to the resource.
-    assert first.validity > 50_000
-    assert second.validity > 50_000
+    second = b.lock("x", MINUTES)
+    # Both have been told that they hold it for minutes, and neither has anything to show to the resource.
+    assert first.validity > MINUTES / 2
+    assert second.validity > MINUTES / 2
     for manager in (a, b):
         for server in manager.servers:
             server.close()
 
 
 def test_after_a_clock_jump_two_believe_to_hold_and_the_fence_lets_one_write(
-    start_nodes: StartNodes, start_clocked: Callable[[], tuple[ServerProcess, Clock]]
+    nodes: list[ServerProcess], start_clocked: Callable[[], Clocked]
 ) -> None:
     jumping, clock = start_clocked()
-    nodes = [*start_nodes(2), jumping, *start_nodes(2)]
+    nodes = [*nodes[:2], jumping, *nodes[3:]]
     with fencepost.connect(url_of(nodes), ttl=60) as a:
         occupy(nodes[3:], "x")
         old = a.lock("x").acquire(timeout=0)
         leave(nodes[3:], "x")
         assert a.lock("x").try_acquire() is None
-        clock.jump(HOUR)
+        clock.set_by(HOUR)
         until_expired(jumping, "x")
         with fencepost.connect(url_of(nodes), ttl=60) as b:
-            new = b.lock("x").acquire(timeout=5)
+            new = b.lock("x").acquire(timeout=60)
             assert old.held
             assert new.held
             only_the_newer_writes(old, new)
 
 
 def test_a_token_is_written_back_to_a_majority_before_it_is_granted(
-    start_nodes: StartNodes, start_clocked: Callable[[], tuple[ServerProcess, Clock]]
+    nodes: list[ServerProcess], start_clocked: Callable[[], Clocked]
 ) -> None:
     """Only the first node's clock is ahead. When it is gone, the others must know of the token that it proposed."""
     ahead, clock = start_clocked()
-    clock.jump(HOUR)
-    nodes = [ahead, *start_nodes(4)]
+    clock.set_by(HOUR)
+    nodes = [ahead, *nodes[1:]]
     with fencepost.connect(url_of(nodes), ttl=60) as a:
         occupy(nodes[3:], "x")
         old = a.lock("x").acquire(timeout=0)
@@ -139,19 +113,17 @@ def test_a_token_is_written_back_to_a_majority_before_it_is_granted(
         old.release()
         ahead.kill()
         with fencepost.connect(url_of(nodes), ttl=60) as b:
-            assert b.lock("x").acquire(timeout=5).token > old.token
+            assert b.lock("x").acquire(timeout=60).token > old.token
 
 
-def test_a_clock_that_jumps_back_does_not_turn_tokens_back(
-    start_nodes: StartNodes, start_clocked: Callable[[], tuple[ServerProcess, Clock]]
-) -> None:
+def test_a_clock_that_jumps_back_does_not_turn_tokens_back(start_clocked: Callable[[], Clocked]) -> None:
     pairs = [start_clocked() for _ in range(3)]
-    with fencepost.connect(url_of([node for node, _ in pairs]), ttl=10) as session:
+    with fencepost.connect(url_of([node for node, _ in pairs]), ttl=60) as session:
         old = session.lock("x").acquire()
         old.release()
         for _, clock in pairs:
-            clock.jump(-HOUR)
-        assert session.lock("x").acquire(timeout=5).token > old.token
+            clock.set_by(-HOUR)
+        assert session.lock("x").acquire(timeout=60).token > old.token
 
 
 def test_a_node_that_forgets_makes_two_holders_and_the_fence_lets_one_write(nodes: list[ServerProcess]) -> None:
@@ -162,20 +134,20 @@ def test_a_node_that_forgets_makes_two_holders_and_the_fence_lets_one_write(node
         nodes[2].kill()
         nodes[2].start()
         with fencepost.connect(url_of(nodes), ttl=60) as b:
-            new = b.lock("x").acquire(timeout=5)
+            new = b.lock("x").acquire(timeout=60)
             assert old.held
             assert new.held
             only_the_newer_writes(old, new)
 
 
 def test_nodes_that_forget_and_whose_clocks_are_behind_turn_tokens_back(
-    start_nodes: StartNodes, start_clocked: Callable[[], tuple[ServerProcess, Clock]]
+    nodes: list[ServerProcess], start_clocked: Callable[[], Clocked]
 ) -> None:
     """What docs/engines/redlock.md says that it does not survive: it must be as bad as it says."""
     late = [start_clocked() for _ in range(3)]
     for _, clock in late:
-        clock.jump(-HOUR)
-    nodes = [*start_nodes(2), *(node for node, _ in late)]
+        clock.set_by(-HOUR)
+    nodes = [*nodes[:2], *(node for node, _ in late)]
     with fencepost.connect(url_of(nodes), ttl=60) as a:
         occupy(nodes[3:], "x")
         old = a.lock("x").acquire(timeout=0)
@@ -183,11 +155,13 @@ def test_nodes_that_forget_and_whose_clocks_are_behind_turn_tokens_back(
         nodes[2].kill()
         nodes[2].start()
         with fencepost.connect(url_of(nodes), ttl=60) as b:
-            assert b.lock("x").acquire(timeout=5).token < old.token
+            assert b.lock("x").acquire(timeout=60).token < old.token
 
 
-def test_a_node_that_logs_every_write_does_not_forget_when_it_is_killed(start_nodes: StartNodes) -> None:
-    nodes = [*start_nodes(2), *start_nodes(1, *DURABLE), *start_nodes(2)]
+def test_a_node_that_logs_every_write_does_not_forget_when_it_is_killed(
+    nodes: list[ServerProcess], start_nodes: StartNodes
+) -> None:
+    nodes = [*nodes[:2], *start_nodes(1, *DURABLE), *nodes[3:]]
     with fencepost.connect(url_of(nodes), ttl=60) as a:
         occupy(nodes[3:], "x")
         held = a.lock("x").acquire(timeout=0)
@@ -198,14 +172,14 @@ def test_a_node_that_logs_every_write_does_not_forget_when_it_is_killed(start_no
             assert b.lock("x").try_acquire() is None
             assert held.held
             held.release()
-            assert b.lock("x").acquire(timeout=5).token > held.token
+            assert b.lock("x").acquire(timeout=60).token > held.token
 
 
 def test_tokens_grow_when_all_nodes_forget_at_once(nodes: list[ServerProcess]) -> None:
-    with fencepost.connect(url_of(nodes), ttl=2) as session:
+    with fencepost.connect(url_of(nodes), ttl=60) as session:
         tokens = []
         for _ in range(5):
-            with session.lock("x", timeout=10) as grant:
+            with session.lock("x", timeout=60) as grant:
                 tokens.append(grant.token)
             for node in nodes:
                 command(port_of(node), "FLUSHALL")
@@ -215,8 +189,8 @@ def test_tokens_grow_when_all_nodes_forget_at_once(nodes: list[ServerProcess]) -
 def test_tokens_grow_when_all_nodes_forget_before_another_session_comes(nodes: list[ServerProcess]) -> None:
     tokens = []
     for _ in range(10):
-        with fencepost.connect(url_of(nodes), ttl=2) as session:
-            tokens.append(session.lock("x").acquire(timeout=10).token)
+        with fencepost.connect(url_of(nodes), ttl=60) as session:
+            tokens.append(session.lock("x").acquire(timeout=60).token)
         for node in nodes:
             command(port_of(node), "FLUSHALL")
     assert tokens == sorted(set(tokens))

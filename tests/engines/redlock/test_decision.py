@@ -14,6 +14,8 @@ from fencepost.engines.redis.redlock.renewal import compose, judge
 from fencepost.engines.redis.redlock.tally import Tally
 from fencepost.errors import Refused, Unavailable
 
+pytestmark = pytest.mark.unit
+
 HOLDER = Holder("0" * 24, "first")
 NO = [0, 5000, 0]
 DOWN = Unavailable("down")

@@ -3,8 +3,12 @@
 import uuid
 
 from fencepost.testing.contract.redlock import shared_nodes, url_of
-from tests.engines.life import lives
+from tests.support.life import lives
 
-TestRedlock, TestAsyncRedlock = lives(
-    "redlock", lambda store: url_of(shared_nodes(), f"?prefix={store}{uuid.uuid4().hex}/"), examples=10, steps=25
-)
+
+def _url(store: str) -> str:
+    return url_of(shared_nodes(), f"?prefix={store}{uuid.uuid4().hex}/")
+
+
+TestRedlock, TestAsyncRedlock = lives("redlock", _url, examples=2, steps=15, quick=True)
+TestLongRedlock, TestLongAsyncRedlock = lives("redlock", _url, examples=20, steps=25)

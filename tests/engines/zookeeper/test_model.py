@@ -3,7 +3,7 @@
 import pytest
 
 from fencepost.testing.zookeeper import shared_server
-from tests.engines.life import lives
+from tests.support.life import lives
 
 pytestmark = [pytest.mark.slow, pytest.mark.storm]
 

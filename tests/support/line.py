@@ -32,7 +32,7 @@ class Line:
     def served(self) -> list[Served]:
         """In the order of their grants, once all had theirs and gave it back."""
         for thread in self._threads:
-            thread.join(30)
+            thread.join(60)
         return self._served
 
     def _take(self, number: int, lock: fencepost.Lock) -> None:

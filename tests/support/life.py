@@ -4,19 +4,26 @@ from collections.abc import Callable
 from functools import cache
 from unittest import TestCase
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 from fencepost.contract import registry
 from fencepost.core.url import Url, parse_url
 from fencepost.testing.machine import async_engine_machine, engine_machine
 
-PATIENCE = 10.0
+# Longer than a busy machine keeps a server from answering: no step is asked twice.
+PATIENCE = 60.0
 # A real server is slower than a generator of examples expects.
 SLOW = list(HealthCheck)
 
 
-def lives(scheme: str, url: Callable[[str], str], *, examples: int, steps: int = 30) -> tuple[type[TestCase], ...]:
-    """The tests of the blocking and the asynchronous engine. `url` names an empty store, and is asked once for each."""
+def lives(
+    scheme: str, url: Callable[[str], str], *, examples: int, steps: int = 30, quick: bool = False
+) -> tuple[type[TestCase], ...]:
+    """The tests of the blocking and the asynchronous engine. `url` names an empty store, and is asked once for each.
+
+    They are storms, and `slow`; with `quick` they have neither mark.
+    """
 
     @cache
     def address(store: str) -> Url:
@@ -34,4 +41,5 @@ def lives(scheme: str, url: Callable[[str], str], *, examples: int, steps: int =
         machine.TestCase.settings = settings(
             max_examples=examples, stateful_step_count=steps, deadline=None, suppress_health_check=SLOW
         )
+        machine.TestCase.pytestmark = [] if quick else [pytest.mark.slow, pytest.mark.storm]  # type: ignore[attr-defined]
     return blocking.TestCase, asynchronous.TestCase
