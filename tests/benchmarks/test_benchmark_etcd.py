@@ -3,7 +3,11 @@
 import json
 from pathlib import Path
 
-from .test_benchmark_run import bench
+import pytest
+
+from tests.support.benchmarks.run import bench
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
 
 def test_a_quick_run_on_etcd_reports_every_experiment_with_its_targets(tmp_path: Path) -> None:

@@ -6,6 +6,8 @@ from benchmarks.quantile import median, quantile, share, spread
 from benchmarks.report import Target
 from benchmarks.timing import Times, ratio
 
+pytestmark = pytest.mark.unit
+
 
 def test_a_quantile_is_the_sample_at_the_nearest_rank() -> None:
     samples = list(range(1, 101))

@@ -1,17 +1,18 @@
 """The benchmark of Redlock, as people run it."""
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
+import pytest
+
+from tests.support.benchmarks.run import bench
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
 
 def test_a_quick_run_measures_everybody_on_five_nodes(tmp_path: Path) -> None:
     arguments = ("redlock", "--quick", "--seed", "1", "--json", str(tmp_path / "figures.json"))
-    command = [sys.executable, "-m", "benchmarks", *arguments]
-    run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=100)
+    run = bench(*arguments)
     assert run.returncode == 0, run.stderr
     figures = json.loads((tmp_path / "figures.json").read_text())
     for letter in "ab":

@@ -1,18 +1,17 @@
 """The benchmarks as people run them."""
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
+import pytest
+
+from tests.support.benchmarks.run import bench
+
+LONG = pytest.mark.timeout(600)
 
 
-def bench(*arguments: str) -> "subprocess.CompletedProcess[str]":
-    command = [sys.executable, "-m", "benchmarks", *arguments]
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=100)
-
-
+@LONG
+@pytest.mark.slow
 def test_a_quick_run_reports_every_experiment_with_its_targets(tmp_path: Path) -> None:
     run = bench("--quick", "--seed", "1", "--json", str(tmp_path / "figures.json"))
     assert run.returncode == 0, run.stderr
@@ -24,6 +23,8 @@ def test_a_quick_run_reports_every_experiment_with_its_targets(tmp_path: Path) -
         assert said in run.stdout
 
 
+@LONG
+@pytest.mark.slow
 def test_a_quick_run_on_postgresql_measures_every_contestant(tmp_path: Path) -> None:
     run = bench("postgresql", "--quick", "--only", "a,c", "--seed", "1", "--json", str(tmp_path / "figures.json"))
     assert run.returncode == 0, run.stderr
@@ -38,6 +39,8 @@ def test_an_unknown_experiment_is_refused_by_name() -> None:
     assert "no experiment 'z': choose from a, b, c, d" in run.stderr
 
 
+@LONG
+@pytest.mark.slow
 def test_a_quick_run_on_redis_reports_every_experiment_with_its_targets(tmp_path: Path) -> None:
     run = bench("redis", "--quick", "--json", str(tmp_path / "figures.json"))
     assert run.returncode == 0, run.stderr
@@ -46,6 +49,8 @@ def test_a_quick_run_on_redis_reports_every_experiment_with_its_targets(tmp_path
     assert figures["e"]["figures"]["fencepost redis://"]["lost"] == 0
 
 
+@LONG
+@pytest.mark.slow
 def test_a_quick_run_on_consul_keeps_all_locks(tmp_path: Path) -> None:
     run = bench("consul", "--quick", "--seed", "1", "--json", str(tmp_path / "figures.json"))
     assert run.returncode == 0, run.stderr

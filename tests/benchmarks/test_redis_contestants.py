@@ -11,7 +11,7 @@ from benchmarks.redis.contestants import Contestant
 from benchmarks.troop import Troop
 from fencepost.testing.redis import command, shared_server
 
-HELD_NS = 100_000_000
+HELD_NS = 50_000_000
 
 
 @pytest.fixture

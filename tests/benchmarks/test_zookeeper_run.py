@@ -8,8 +8,9 @@ import pytest
 
 from benchmarks.zookeeper import contestants
 from fencepost.testing.zookeeper import shared_server
+from tests.support.benchmarks.run import bench
 
-from .test_benchmark_run import bench
+pytestmark = pytest.mark.slow
 
 
 @pytest.mark.parametrize("name", contestants.ALL)
@@ -20,7 +21,7 @@ def test_nobody_gets_the_lock_while_another_holds_it(name: str) -> None:
     holder.acquire()
     waiting = threading.Thread(target=lambda: (other.acquire(), other.release(), done.set()))
     waiting.start()
-    assert not done.wait(0.2)
+    assert not done.wait(0.1)
     holder.release()
     assert done.wait(20)
     waiting.join()
@@ -29,6 +30,7 @@ def test_nobody_gets_the_lock_while_another_holds_it(name: str) -> None:
         each.close()
 
 
+@pytest.mark.timeout(600)
 def test_a_quick_run_of_zookeeper_reports_its_targets(tmp_path: Path) -> None:
     run = bench("zookeeper", "--quick", "--only", "a,d", "--json", str(tmp_path / "figures.json"))
     assert run.returncode == 0, run.stderr

@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 import fencepost
-
-from .program import Program
+from tests.support.cli.program import Program
 
 
 @pytest.fixture

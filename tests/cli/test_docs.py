@@ -5,8 +5,7 @@ import sys
 from pathlib import Path
 
 from fencepost.testing.binary import find_binary
-
-from .program import Program
+from tests.support.cli.program import Program
 
 PAGE = Path(__file__).parents[2] / "docs" / "command-line.md"
 

@@ -4,8 +4,7 @@ import json
 import signal
 
 import fencepost
-
-from .program import Program, ends, eventually, says
+from tests.support.cli.program import Program, ends, eventually, says
 
 
 def test_the_command_runs_while_leading_and_others_see_who_leads(program: Program, session: fencepost.Session) -> None:

@@ -7,8 +7,7 @@ import psycopg
 import pytest
 
 from fencepost.testing.postgresql import shared_postgresql
-
-from .program import Program
+from tests.support.cli.program import Program
 
 
 @pytest.fixture

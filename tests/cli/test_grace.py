@@ -5,6 +5,8 @@ import pytest
 from fencepost.cli.grace import kill_at, plan
 from fencepost.core.lease import Terms
 
+pytestmark = pytest.mark.unit
+
 
 @pytest.mark.parametrize("ttl", [0.1, 1.0, 10.0, 60.0, 3600.0])
 @pytest.mark.parametrize("share", [None, 0.0, 0.5])

@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import fencepost
-
-from .program import Program, complains, ends, eventually, says
+from tests.support.cli.program import Program, complains, ends, eventually, says
 
 
 def wait_for(session: fencepost.Session, name: str) -> threading.Thread:

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 import fencepost
-
-from .program import FENCEPOST, Program
+from tests.support.cli.program import FENCEPOST, Program
 
 WITHOUT = """
 import sys

@@ -9,8 +9,7 @@ import sys
 import pytest
 
 import fencepost
-
-from .program import FENCEPOST, SIGNALS, Program, children, ends, eventually, says
+from tests.support.cli.program import FENCEPOST, SIGNALS, Program, children, ends, eventually, says
 
 # Says what it is sent, and has a child of its own that does too.
 LISTENER = """

@@ -3,11 +3,16 @@
 import signal
 from typing import cast
 
+import pytest
+
 from fencepost._runtime.clock import boottime
+from fencepost.cli import supervision
 from fencepost.cli.child import Child
 from fencepost.cli.inbox import Inbox
 from fencepost.cli.supervision import supervise
 from fencepost.cli.terminal import Terminal
+
+pytestmark = pytest.mark.unit
 
 
 class Stopped:
@@ -88,9 +93,21 @@ def test_a_pause_before_the_first_look_at_the_lease_gives_no_grace() -> None:
     assert child.sent == [signal.SIGKILL]
 
 
-def test_while_there_is_time_the_command_is_asked_first() -> None:
+def test_while_there_is_time_the_command_is_asked_first(monkeypatch: pytest.MonkeyPatch) -> None:
     child, grant = Stopped(), Fleeting()
     grant.held = False
-    with Inbox() as inbox:
-        supervise(cast(Child, child), grant, inbox, cast(Terminal, None), grace=0.05, proven_until=boottime())
+    now = 100.0
+    monkeypatch.setattr(supervision, "boottime", lambda: now)
+
+    class Idle(Inbox):
+        """Time passes only here."""
+
+        def wait(self, timeout: float) -> None:
+            nonlocal now
+            assert child.sent == [signal.SIGTERM, signal.SIGCONT]
+            now += timeout
+
+    with Idle() as inbox:
+        supervise(cast(Child, child), grant, inbox, cast(Terminal, None), grace=1.0, proven_until=now)
     assert child.sent == [signal.SIGTERM, signal.SIGCONT, signal.SIGKILL]
+    assert now == pytest.approx(101.0)

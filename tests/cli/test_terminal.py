@@ -7,14 +7,13 @@ import select
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 
 import fencepost
-
-from .program import FENCEPOST, PATIENCE, Program, ends, eventually
+from tests.support.cli.program import FENCEPOST, PATIENCE, Program, ends, eventually
 
 # A session of its own, with the terminal on standard input as its controlling one.
 LOG_IN = """
@@ -75,8 +74,11 @@ class Desk:
 
     def see(self, text: str) -> None:
         """Wait until it is on the screen."""
+        self.see_that(lambda: text in self.screen, text)
+
+    def see_that(self, so: Callable[[], bool], text: str = "it") -> None:
         until = time.monotonic() + PATIENCE
-        while text not in self.screen:
+        while not so():
             ready, _, _ = select.select([self._keyboard], [], [], max(0.0, until - time.monotonic()))
             assert ready, f"{text!r} did not come, only {self.screen!r}"
             self.screen += os.read(self._keyboard, 4096).decode()
@@ -168,9 +170,10 @@ def test_ctrl_z_in_a_pipeline_never_stops_run_alone(desk: Desk) -> None:
     assert ends(running) == 3
 
 
+@pytest.mark.slow
 def test_a_job_that_was_stopped_for_too_long_never_goes_on(desk: Desk, session: fencepost.Session) -> None:
     running = desk.log_in(
-        sys.executable, "-c", SHELL, *FENCEPOST, "run", "a", "--ttl", "1", "--",
+        sys.executable, "-c", SHELL, *FENCEPOST, "run", "a", "--ttl", "4", "--",
         "sh", "-c", "trap 'echo went on' CONT TERM; echo up; read line; echo went on"
     )  # fmt: skip
     desk.see("up")
@@ -179,16 +182,19 @@ def test_a_job_that_was_stopped_for_too_long_never_goes_on(desk: Desk, session: 
     session.lock("a").acquire().release()
     desk.type("fg\n")
     assert ends(running) == 76
-    desk.see("lost: its lease of 1 s was not renewed in time")
+    desk.see("lost: its lease of 4 s was not renewed in time")
     assert "went on" not in desk.screen
 
 
+@pytest.mark.slow
 def test_who_waits_sees_a_line_that_counts_and_goes_away(desk: Desk, session: fencepost.Session) -> None:
     grant = session.lock("a").acquire()
     waiting = desk.log_in(*FENCEPOST, "run", "a", "--", "echo", "ran")
     line = f"waiting for 'a': held by the test (token {grant.token})"
-    desk.see(f"\r\x1b[Kfencepost: {line}, 1 s")
-    desk.see(f"\r\x1b[Kfencepost: {line}, 2 s")
+    counted = rf"\r\x1b\[Kfencepost: {re.escape(line)}, (\d+) s"
+    desk.see_that(lambda: len(re.findall(counted, desk.screen)) == 2)
+    first, second = map(int, re.findall(counted, desk.screen))
+    assert 1 <= first < second
     grant.release()
     desk.see("s\r\x1b[Kran")
     assert ends(waiting) == 0

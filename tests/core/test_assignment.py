@@ -1,9 +1,12 @@
 from collections import Counter
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from fencepost.core.assignment import assigned
+
+pytestmark = pytest.mark.unit
 
 present = st.lists(st.sampled_from("abcdefgh"), unique=True, min_size=1)
 

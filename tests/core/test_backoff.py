@@ -1,7 +1,10 @@
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from fencepost.core.backoff import backoff
+
+pytestmark = pytest.mark.unit
 
 
 @given(attempt=st.integers(0, 10_000), dice=st.floats(0, 1, exclude_max=True))

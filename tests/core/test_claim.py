@@ -1,10 +1,13 @@
 from itertools import pairwise
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from fencepost.core.claim import Ask, Claim, Mode, Request, admits, admitted, ahead
 from fencepost.core.holder import Holder
+
+pytestmark = pytest.mark.unit
 
 ME = Holder("1", "me")
 OTHER = Holder("2", "other")

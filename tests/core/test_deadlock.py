@@ -1,6 +1,10 @@
+import pytest
+
 from fencepost.core.claim import Ask, Claim, Mode
 from fencepost.core.deadlock import Wait, deadlocks, waits
 from fencepost.core.holder import Holder
+
+pytestmark = pytest.mark.unit
 
 
 def holds(who: str, name: str) -> Claim:

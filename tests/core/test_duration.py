@@ -4,6 +4,8 @@ import pytest
 
 from fencepost.core.duration import check_seconds, check_timeout
 
+pytestmark = pytest.mark.unit
+
 
 @pytest.mark.parametrize("value", [-1, -0.001, math.nan, math.inf, -math.inf])
 def test_seconds_are_finite_and_not_negative(value: float) -> None:

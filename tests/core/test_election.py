@@ -1,4 +1,8 @@
+import pytest
+
 from fencepost.core.election import KEPT, Leader, changes_since, latest, proclaim
+
+pytestmark = pytest.mark.unit
 
 
 def history(*terms: int) -> dict[str, object]:

@@ -1,4 +1,8 @@
+import pytest
+
 from fencepost.core.job import Outcome, begun, ended, last
+
+pytestmark = pytest.mark.unit
 
 
 def test_a_tick_is_begun_once_and_a_later_one_too() -> None:

@@ -6,6 +6,8 @@ from hypothesis import strategies as st
 
 from fencepost.core.lease import LEAST_SPAN, Standing, Terms, standing
 
+pytestmark = pytest.mark.unit
+
 seconds = st.floats(min_value=0.1, max_value=86_400)
 
 

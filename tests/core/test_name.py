@@ -2,6 +2,8 @@ import pytest
 
 from fencepost.core.name import check_name
 
+pytestmark = pytest.mark.unit
+
 
 @pytest.mark.parametrize("name", ["a", "orders/42", "ключ", "🔒", " ", "x" * 1024])
 def test_any_text_up_to_1024_characters_is_a_name(name: str) -> None:

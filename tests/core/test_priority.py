@@ -9,6 +9,8 @@ from fencepost.core.holder import Holder
 from fencepost.core.priority import BAND, HIGHEST, LOWEST, check_priority, priority_of, ticket_of, turn_of
 from fencepost.core.token import LARGEST
 
+pytestmark = pytest.mark.unit
+
 tickets = st.integers(0, BAND - 1)
 priorities = st.integers(LOWEST, HIGHEST)
 ME = Holder("1", "me")

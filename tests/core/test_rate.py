@@ -4,6 +4,8 @@ from hypothesis import strategies as st
 
 from fencepost.core.rate import Rate, check_rate, taken
 
+pytestmark = pytest.mark.unit
+
 
 def test_a_burst_up_to_the_limit_then_one_per_interval() -> None:
     rate = check_rate(3, 6.0)

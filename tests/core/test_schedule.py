@@ -4,6 +4,8 @@ import pytest
 
 from fencepost.core.schedule import cron, every
 
+pytestmark = pytest.mark.unit
+
 
 def at(text: str) -> float:
     return datetime.fromisoformat(text).replace(tzinfo=UTC).timestamp()

@@ -4,6 +4,8 @@ from hypothesis import strategies as st
 
 from fencepost.core.token import LARGEST, check_token, next_token
 
+pytestmark = pytest.mark.unit
+
 
 @given(st.lists(st.integers(0, 2**52)))
 def test_tokens_grow_whatever_the_clock_does(clock: list[int]) -> None:

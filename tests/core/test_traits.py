@@ -2,6 +2,8 @@ import pytest
 
 from fencepost.core.traits import LEVELS, Traits
 
+pytestmark = pytest.mark.unit
+
 TRAITS = Traits(scope="host", fencing="strict", survives="restart", order="arrival", death="close", ttl_floor=1.0)
 
 

@@ -2,6 +2,8 @@ import pytest
 
 from fencepost.core.url import Url, parse_url
 
+pytestmark = pytest.mark.unit
+
 
 def test_a_url_has_hosts_a_path_a_user_and_options() -> None:
     url = parse_url("REDIS://user:p%40ss@h1:1,h2,[::1]:3/db%20x?a=1&b=")

@@ -11,8 +11,6 @@ import pytest
 
 from fencepost.testing.condition import until
 
-pytestmark = pytest.mark.calm
-
 COMMAND = [sys.executable, "-m", "fencepost.demo"]
 
 
@@ -31,30 +29,38 @@ def is_stopped(pid: int) -> bool:
     return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "T"
 
 
+@pytest.mark.slow
+@pytest.mark.timeout(300)
 def test_a_short_run_loses_without_a_fence_and_nothing_behind_the_full_one() -> None:
-    run = subprocess.run([*COMMAND, "--json", "--seconds", "2.5", "--seed", "7"], capture_output=True, timeout=60)
-    assert run.stdout, run.stderr.decode()
-    result = json.loads(run.stdout)
+    for seconds in (2.5, 10.0):
+        run = subprocess.run([*COMMAND, "--json", "--seconds", f"{seconds}", "--seed", "7"], capture_output=True)
+        assert run.stdout, run.stderr.decode()
+        result = json.loads(run.stdout)
+        assert result["seed"] == 7
+        bare, _, full = result["rounds"]
+        # This holds always. That there was something to lose needs a processor now and then: ask once more for longer.
+        assert (full["lost"], full["surviving"]) == (0, full["acknowledged"])
+        if run.returncode == 0 and full["refused"]:
+            break
     assert (run.returncode, result["faults"]) == (0, []), run.stderr.decode()
-    bare, _, full = result["rounds"]
     assert bare["lost"] > 0
-    assert (full["lost"], full["surviving"]) == (0, full["acknowledged"])
     assert full["refused"] > 0
-    assert result["seed"] == 7
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_however_it_ends_no_worker_is_left(ending: signal.Signals, tmp_path: Path) -> None:
     environment = {**os.environ, "TMPDIR": str(tmp_path)}
-    demo = subprocess.Popen(COMMAND, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=environment)
+    command = [*COMMAND, "--seconds", "60"]
+    demo = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=environment)
     workers: list[int] = []
     try:
-        until(lambda: len(children(demo.pid)) == 5)
+        until(lambda: len(children(demo.pid)) == 5, within=60)
         workers = children(demo.pid)
-        until(lambda: any(is_stopped(worker) for worker in workers))
+        until(lambda: any(is_stopped(worker) for worker in workers), within=60)
         demo.send_signal(ending)
-        _, complaint = demo.communicate(timeout=20)
-        until(lambda: all(is_gone(worker) for worker in workers))
+        _, complaint = demo.communicate(timeout=60)
+        until(lambda: all(is_gone(worker) for worker in workers), within=60)
     finally:
         if demo.returncode is None:
             demo.kill()

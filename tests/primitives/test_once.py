@@ -28,7 +28,14 @@ from fencepost.testing.redis import command, shared_server
 from tests.support.fences.database import MariadbPlace, PostgresqlPlace
 from tests.support.fences.process import resume, started, stop
 
-STORES = ("memory", "file", "sqlite", "postgresql", "mariadb", "redis")
+STORES = (
+    pytest.param("memory", marks=pytest.mark.unit),
+    pytest.param("file", marks=pytest.mark.unit),
+    pytest.param("sqlite", marks=pytest.mark.unit),
+    "postgresql",
+    pytest.param("mariadb", marks=pytest.mark.slow),
+    "redis",
+)
 
 
 @pytest.fixture(params=STORES)
@@ -185,12 +192,12 @@ def test_whoever_comes_meanwhile_waits_for_the_first_ones_result(session: fencep
 
     def slow() -> str:
         begun.set()
-        go_on.wait(30)
+        go_on.wait(60)
         return "first"
 
     threads = [threading.Thread(target=lambda: results.append(session.once("a").run(slow)))]
     threads[0].start()
-    begun.wait(30)
+    begun.wait(60)
     threads += [threading.Thread(target=lambda: results.append(session.once("a").run(Counted("x")))) for _ in range(3)]
     for thread in threads[1:]:
         thread.start()
@@ -309,7 +316,7 @@ async def test_a_cancelled_worker_leaves_nothing_and_the_next_one_works(tmp_path
         async def hang() -> None:
             await connection.execute("INSERT INTO orders VALUES (1)")
             begun.set()
-            await asyncio.sleep(30)
+            await asyncio.sleep(60)
 
         async def count() -> Any:
             return await (await connection.execute("SELECT count(*) FROM orders")).fetchone()
@@ -326,9 +333,9 @@ async def test_a_cancelled_worker_leaves_nothing_and_the_next_one_works(tmp_path
 # Processes
 
 
-def do_when_told(folder: Path, pipe: Connection) -> None:
+def do_when_told(folder: Path, ttl: float, pipe: Connection) -> None:
     """Begin the work, say so, and go on when told; report what came of it."""
-    with fencepost.connect(f"sqlite://{folder}/locks.db", ttl=1.0) as session:
+    with fencepost.connect(f"sqlite://{folder}/locks.db", ttl=ttl) as session:
 
         def work() -> str:
             pipe.send("begun")
@@ -341,7 +348,7 @@ def do_when_told(folder: Path, pipe: Connection) -> None:
 
 
 def test_a_killed_worker_is_replaced(tmp_path: Path, session: fencepost.Session) -> None:
-    with started(do_when_told, tmp_path) as (process, pipe):
+    with started(do_when_told, tmp_path, 60.0) as (process, pipe):
         assert pipe.recv() == "begun"
         process.kill()
         process.join()
@@ -349,7 +356,8 @@ def test_a_killed_worker_is_replaced(tmp_path: Path, session: fencepost.Session)
 
 
 def test_a_worker_stopped_past_its_lease_can_not_commit(tmp_path: Path, session: fencepost.Session) -> None:
-    with started(do_when_told, tmp_path) as (process, pipe):
+    # If the lease ends before the stop, its end is told from within, and the same must come of it.
+    with started(do_when_told, tmp_path, 1.0) as (process, pipe):
         assert pipe.recv() == "begun"
         stop(process)
         pipe.send("late")

@@ -31,7 +31,11 @@ class SqlitePlace(DatabasePlace):
 PLACES = {"sqlite": SqlitePlace, "postgresql": PostgresqlPlace, "mariadb": MariadbPlace}
 
 
-@pytest.fixture(params=PLACES)
+SQLITE = pytest.param("sqlite", marks=pytest.mark.unit)
+MARIADB = pytest.param("mariadb", marks=pytest.mark.slow)
+
+
+@pytest.fixture(params=[SQLITE, "postgresql", MARIADB])
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[DatabasePlace]:
     place = PLACES[request.param](tmp_path)
     connection = place.connect()
@@ -136,7 +140,7 @@ async def test_the_asynchronous_table_does_the_same(tmp_path: Path) -> None:
 # The event log
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
+@pytest.fixture(params=[SQLITE, "postgresql"])
 def logs(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[DatabasePlace]:
     place = PLACES[request.param](tmp_path)
     EventLog(place.connect()).install()
@@ -214,6 +218,7 @@ def test_with_a_grant_a_stale_holder_appends_nothing(logs: DatabasePlace) -> Non
     assert log.version("a") == 1
 
 
+@pytest.mark.slow
 def test_mysql_is_told_at_once(tmp_path: Path) -> None:
     place = MariadbPlace(tmp_path)
     with pytest.raises(Unsupported, match="SQLite or PostgreSQL, not in MySQL"):

@@ -16,6 +16,8 @@ from fencepost.engines.consul.wire import aio as consul
 from fencepost.engines.redis.wire.aio import connection as redis
 from fencepost.engines.zookeeper.wire import aio as zookeeper
 
+pytestmark = pytest.mark.unit
+
 
 class Listener(Protocol):
     def __init__(self) -> None:

@@ -1,6 +1,10 @@
 """Many wait, and one of them reads for all."""
 
+import pytest
+
 from fencepost._runtime.watch import Watch
+
+pytestmark = pytest.mark.unit
 
 
 class Sleeper:

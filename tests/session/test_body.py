@@ -6,16 +6,20 @@ import pytest
 
 import fencepost
 
+pytestmark = pytest.mark.unit
+
 
 async def test_a_loss_is_told_from_a_cancellation_by_somebody_else() -> None:
     async with fencepost.connect_async("memory://") as session:
+        inside = asyncio.Event()
 
         async def body() -> None:
             async with session.lock("a"):
-                await asyncio.sleep(30)
+                inside.set()
+                await asyncio.sleep(60)
 
         task = asyncio.create_task(body())
-        await asyncio.sleep(0.01)
+        await inside.wait()
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
@@ -26,10 +30,10 @@ async def test_a_loss_inside_a_timeout_raises_lost_and_not_the_timeout() -> None
     async with fencepost.connect_async("memory://") as session:
         keeper = await session.keeper()
         with pytest.raises(fencepost.Lost):
-            async with asyncio.timeout(30):
+            async with asyncio.timeout(60):
                 async with session.lock("a"):
                     asyncio.get_running_loop().call_soon(keeper.lose, "told so by the test")
-                    await asyncio.sleep(30)
+                    await asyncio.sleep(60)
 
 
 async def test_a_body_that_ends_as_the_loss_comes_leaves_no_cancellation_behind() -> None:
@@ -58,5 +62,5 @@ async def test_both_flavours_exclude_each_other_in_one_process() -> None:
     async with fencepost.connect_async("memory://shared") as ours:
         with fencepost.connect("memory://shared") as theirs, theirs.lock("a"):
             assert await ours.lock("a").try_acquire() is None
-        async with ours.lock("a", timeout=1):
+        async with ours.lock("a", timeout=20):
             pass

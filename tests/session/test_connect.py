@@ -7,6 +7,8 @@ import pytest
 
 import fencepost
 
+pytestmark = pytest.mark.unit
+
 
 @pytest.mark.parametrize(
     ("url", "says"),
@@ -108,7 +110,7 @@ def test_requiring_remaining_time_rejects_nonsense() -> None:
 
 
 def test_an_engine_that_can_not_downgrade_says_so_and_the_lock_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    with fencepost.connect("memory://", ttl=5) as session, session.rwlock("a").write() as grant:
+    with fencepost.connect("memory://", ttl=60) as session, session.rwlock("a").write() as grant:
         lesser = dataclasses.replace(session.traits, downgrade=False)
         monkeypatch.setattr(session.engine, "traits", lesser, raising=False)
         with pytest.raises(fencepost.Unsupported, match="trait 'downgrade'"):

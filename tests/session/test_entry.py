@@ -12,6 +12,8 @@ from fencepost.engines.memory._async.engine import AsyncMemoryEngine
 from fencepost.primitives._async.session import AsyncSession
 from fencepost.testing import AsyncFaultyEngine
 
+pytestmark = pytest.mark.unit
+
 
 async def test_a_session_cancelled_while_it_is_entered_is_closed() -> None:
     closed = []

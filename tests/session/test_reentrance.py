@@ -2,7 +2,11 @@
 
 import gc
 
+import pytest
+
 import fencepost
+
+pytestmark = pytest.mark.unit
 
 
 def test_flows_and_names_long_gone_take_no_room() -> None:

@@ -2,10 +2,14 @@
 
 import asyncio
 
+import pytest
+
 from fencepost.core.claim import Ask, Request
 from fencepost.core.holder import Holder
 from fencepost.errors import EngineError, Unavailable
 from fencepost.session._async.settlement import AsyncSettlement
+
+pytestmark = pytest.mark.unit
 
 REQUEST = Request(Holder("h", "label"), 1, (Ask("a"),))
 
@@ -30,7 +34,7 @@ async def test_what_somebody_is_settling_is_not_settled_by_another_beside() -> N
     settlement = AsyncSettlement(engine)  # type: ignore[arg-type]
     settling = asyncio.create_task(settlement.settle(REQUEST))
     await asyncio.sleep(0)
-    await asyncio.wait_for(settlement.settle_all(), 1)
+    await asyncio.wait_for(settlement.settle_all(), 20)
     assert engine.calls == 1
     engine.gate.set()
     assert await settling is None

@@ -3,6 +3,8 @@
 The marks are explained in tests/README.md. Without options everything is selected.
 """
 
+from pathlib import Path
+
 import pytest
 
 from fencepost.testing.contract import FLAVOURS, LAWS, SITES
@@ -53,7 +55,13 @@ def _engines(item: pytest.Item) -> set[str]:
     callspec = getattr(item, "callspec", None)
     parameters = callspec.params.values() if callspec else ()
     schemes = {each for each in parameters if isinstance(each, str) and each in SITES}
-    return {_engine(scheme) for scheme in schemes} | set(item.path.parent.parts)
+    return {_engine(scheme) for scheme in schemes} | set(_folder(item).parts)
+
+
+def _folder(item: pytest.Item) -> Path:
+    """Within the project: where that stands may be called like anything."""
+    folder, root = item.path.parent, item.config.rootpath
+    return folder.relative_to(root) if folder.is_relative_to(root) else folder
 
 
 def _chapters(law: str) -> set[str]:

@@ -16,7 +16,7 @@ from fencepost.core.url import parse_url
 HOLDER = Holder("0123456789", "holder")
 
 
-@pytest.fixture(params=["memory", "sqlite"])
+@pytest.fixture(params=[pytest.param("memory", marks=pytest.mark.unit), "sqlite"])
 def engine(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Any]:
     scheme = request.param
     address = f"sqlite://{tmp_path / 'locks.db'}" if scheme == "sqlite" else f"memory://{tmp_path.name}"

@@ -20,7 +20,8 @@ TICK = 0.01
 # A round that met too few pauses shows nothing: it goes on, but no longer than this part of its time.
 ENOUGH_OVERTAKEN = 4
 MOST_EXTENSION = 0.35
-START = 10.0
+# For five interpreters to start on a busy machine.
+START = 60.0
 
 
 @dataclass(slots=True)

@@ -27,6 +27,8 @@ from fencepost.drivers.etcd.request import created_at, prefix_end
 from fencepost.drivers.etcd.trouble import RpcError, explain, result
 from fencepost.errors import Refused, Unavailable
 
+pytestmark = pytest.mark.unit
+
 # Each takes microseconds, unless the machine is busy with something else.
 LEISURELY = settings(deadline=None)
 METHOD = Method("/package.Service/Call", "127.0.0.1:2379", tls=False, extra={})

@@ -2,10 +2,6 @@
 
 import os
 import sqlite3
-import stat
-import subprocess
-import time
-from pathlib import Path
 
 import pytest
 
@@ -16,26 +12,7 @@ from fencepost.engines.sqlite import gate
 from fencepost.engines.sqlite._sync.engine import Engine
 from fencepost.errors import FencepostWarning, Refused, Unavailable
 
-PRIVATE_MOUNT = ("unshare", "-rm", "sh", "-c")
-
-
-def test_sixteen_processes_that_come_first_at_once_make_one_file(path, child, user):
-    children = [child("own", f"name {number} ") for number in range(16)]
-    assert [each.hears() for each in children] == [["ready"]] * 16
-    path.parent.mkdir()
-    shut = gate.Gate(f"{path}-gate")
-    assert shut.try_enter()
-    for each in children:
-        each.go_on()
-    # Long enough for one that does not wait for its turn to make the file.
-    time.sleep(0.3)
-    assert not path.exists()
-    shut.leave()
-    shut.close()
-    tokens = [each.hears() for each in children]
-    assert [word for word, *_ in tokens] == ["granted"] * 16
-    assert len({token for _, token in tokens}) == 16
-    assert len(user().engine.names("name ")) == 16
+pytestmark = pytest.mark.unit
 
 
 def test_after_the_state_file_was_deleted_the_old_lease_is_gone_and_tokens_go_on(path, user, monkeypatch):
@@ -200,64 +177,6 @@ def test_a_file_in_place_of_the_folder_is_refused(path, user):
     path.parent.write_text("in the way")
     with pytest.raises(Refused, match="choose another path"):
         user()
-
-
-def _in_private_mount(child, folder: Path, options: str, before: str = ":"):
-    folder.mkdir()
-    script = f'mount -t tmpfs -o {options} none {folder} && {before} && exec "$@"'
-    return child("hold", prefix=(*PRIVATE_MOUNT, script, "sh"), at=folder / "locks.db")
-
-
-def test_a_read_only_file_system_is_refused_with_what_to_do(child, tmp_path):
-    word, *message = _in_private_mount(child, tmp_path / "mounted", "ro").hears()
-    assert word == "Refused"
-    assert "make its folder writable" in " ".join(message)
-
-
-@pytest.mark.parametrize("room", ["4k", "8k", "16k", "32k", "48k"])
-def test_a_full_disk_is_unavailable_with_what_to_do(child, tmp_path, room):
-    word, *message = _in_private_mount(child, tmp_path / "mounted", f"size={room}").hears()
-    assert word == "Unavailable", message
-    assert "free some space" in " ".join(message)
-
-
-def test_a_disk_without_room_for_the_gate_does_not_kill(child, tmp_path):
-    folder = tmp_path / "mounted"
-    fill = f"head -c 4096 /dev/zero > {folder}/fill"
-    word, *message = _in_private_mount(child, folder, "size=4k", before=fill).hears()
-    assert word == "Unavailable", message
-    assert "free some space" in " ".join(message)
-
-
-def test_private_mounts_work_here(tmp_path):
-    """What the tests of full and read-only disks rest on."""
-    script = f"mount -t tmpfs none {tmp_path} && touch {tmp_path}/seen && ls {tmp_path}"
-    assert subprocess.check_output([*PRIVATE_MOUNT, script], text=True) == "seen\n"
-    assert not (tmp_path / "seen").exists()
-
-
-def test_nobody_else_can_read_or_write_what_the_engine_makes(path, user):
-    one, two = user(), user()
-    claim = one.hold("it")
-    queued = two.queue("it")
-    modes = {file.name: stat.S_IMODE(file.stat().st_mode) for file in path.parent.iterdir()}
-    assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
-    assert modes.pop("locks.db-mail") == 0o700
-    assert set(modes) == {"locks.db", "locks.db-wal", "locks.db-shm", "locks.db-gate"}
-    assert set(modes.values()) == {0o600}
-    (box,) = path.with_name("locks.db-mail").iterdir()
-    assert stat.S_IMODE(box.stat().st_mode) == 0o600
-    one.engine.release(claim)
-    assert two.engine.wait(queued, 5.0).tokens[0] > claim.token
-
-
-def test_a_path_longer_than_a_socket_address_works(user, tmp_path):
-    far = tmp_path / ("d" * 100) / ("e" * 100) / "locks.db"
-    one, two = user(at=far), user(at=far)
-    claim = one.hold("it")
-    queued = two.queue("it")
-    one.engine.release(claim)
-    assert two.engine.wait(queued, 5.0).tokens[0] > claim.token
 
 
 def _path_of(url: str) -> str:

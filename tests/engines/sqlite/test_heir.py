@@ -83,7 +83,7 @@ def test_a_release_that_fails_after_the_letter_hands_over_once(user, monkeypatch
         patch.setattr(one.engine._store, "execute", _fail)
         with pytest.raises(Unavailable):
             one.engine.release(claim)
-    heir = claim_of(two, first, two.engine.wait(first, 1.0))
+    heir = claim_of(two, first, two.engine.wait(first, 5.0))
     assert heir.token > claim.token
     assert one.engine.release(claim), "settled by asking again"
     assert [standing.claim.holder for standing in one.engine.look("it").holders] == [two.holder]

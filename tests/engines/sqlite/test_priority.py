@@ -2,26 +2,19 @@
 
 import pytest
 
-from fencepost.contract.answer import Granted, Queued
+from fencepost.contract.answer import Queued
 from fencepost.core.claim import Ask, Claim, Mode
 from fencepost.core.priority import BAND
 from fencepost.engines.sqlite import gate, transfer
-
-from .conftest import User
+from tests.support.sqlite.user import User
 
 
 def queue(user: User, priority: int, ask: Ask | str = "it") -> Queued:
-    answer = user.engine.claim(user.request(ask)._replace(priority=priority), wait=True)
-    assert isinstance(answer, Queued), answer
-    return answer
+    return user.queue(ask, priority=priority)
 
 
 def granted(user: User, queued: Queued) -> Claim:
-    answer: object = queued
-    while isinstance(answer, Queued):
-        answer = user.engine.wait(answer, 10.0)
-    assert isinstance(answer, Granted), answer
-    return Claim(user.holder, queued.request.serial, queued.request.asks[0], answer.tokens[0])
+    return user.granted(queued)
 
 
 @pytest.fixture
@@ -53,7 +46,7 @@ def test_whoever_was_noted_as_heir_is_not_told_once_it_was_overtaken(user, mode)
     higher = queue(three, 1, Ask("it", mode))
     assert one.engine.release(claim)
     first = granted(three, higher)
-    assert isinstance(two.engine.wait(noted, 0.2), Queued)
+    assert isinstance(two.engine.wait(noted, 0.05), Queued)
     assert three.engine.release(first)
     assert granted(two, noted).token > first.token
 

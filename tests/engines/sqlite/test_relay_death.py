@@ -11,8 +11,7 @@ import pytest
 from fencepost.contract.answer import Granted, Queued
 from fencepost.core.claim import Claim
 from fencepost.engines.sqlite import transfer
-
-from .conftest import User
+from tests.support.sqlite.user import User
 
 Act = Callable[[User, Claim | None], object]
 

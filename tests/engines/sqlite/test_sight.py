@@ -1,7 +1,11 @@
 """What an operator sees and does."""
 
+import pytest
+
 from fencepost.contract.answer import Renewal
 from fencepost.engines.sqlite import sight
+
+pytestmark = pytest.mark.unit
 
 
 def test_a_prefix_is_plain_text_and_names_come_sorted(user):

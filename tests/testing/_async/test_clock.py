@@ -8,6 +8,10 @@ from fencepost.testing._async.clock import AsyncVirtualClock
 from fencepost.testing._async.lane import AsyncSleeper
 from fencepost.testing.contract._async.attempt import AsyncAttempt, until
 
+pytestmark = pytest.mark.unit
+# Those who are woken come back, on a busy machine too: time waits for them.
+PATIENT = 20.0
+
 
 async def asleep(clock: AsyncVirtualClock, count: int) -> None:
     async def enough() -> bool:
@@ -40,7 +44,7 @@ async def test_a_passed_deadline_sets_no_event_and_wakes_nobody_else() -> None:
     clock, event = AsyncVirtualClock(), runtime.Event()
     soon = AsyncAttempt(lambda: clock.wait(event, clock.now() + 1))
     late = AsyncAttempt(lambda: clock.wait(event, clock.now() + 9))
-    real = AsyncAttempt(lambda: event.wait(5))
+    real = AsyncAttempt(lambda: event.wait(20))
     await asleep(clock, 2)
     await clock.advance(5)
     assert await soon.outcome() is False
@@ -79,7 +83,7 @@ async def test_an_alarm_set_by_an_alarm_rings_in_the_same_advance() -> None:
 
 
 async def test_whoever_is_woken_waits_again_before_time_moves_on() -> None:
-    clock, stop = AsyncVirtualClock(), runtime.Event()
+    clock, stop = AsyncVirtualClock(grace=PATIENT), runtime.Event()
     began_at = clock.now()
     seen: list[float] = []
 
@@ -99,7 +103,7 @@ async def test_whoever_is_woken_waits_again_before_time_moves_on() -> None:
 
 
 async def test_whoever_is_slow_to_wake_has_its_turn_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    clock, event = AsyncVirtualClock(), runtime.Event()
+    clock, event = AsyncVirtualClock(grace=PATIENT), runtime.Event()
     sleep = AsyncSleeper.sleep
 
     async def sleep_longer(sleeper: AsyncSleeper) -> None:
@@ -147,7 +151,7 @@ async def test_a_keeper_that_does_not_come_back_is_an_error() -> None:
     with pytest.raises(RuntimeError, match=r"did not wait again in 0\.05 s"):
         await clock.advance(10)
     door.set()
-    await worker.join(5)
+    await worker.join(20)
 
 
 async def test_time_does_not_go_back() -> None:

@@ -16,6 +16,8 @@ from fencepost.testing._async.clock import AsyncVirtualClock
 from fencepost.testing._async.fault import AsyncFaultyEngine
 from fencepost.testing.contract._async.attempt import AsyncAttempt
 
+pytestmark = pytest.mark.unit
+
 HOLDER = Holder("h", "holder")
 REQUEST = Request(HOLDER, 1, (Ask("a"),))
 

@@ -8,6 +8,10 @@ from fencepost.testing._sync.clock import VirtualClock
 from fencepost.testing._sync.lane import Sleeper
 from fencepost.testing.contract._sync.attempt import Attempt, until
 
+pytestmark = pytest.mark.unit
+# Those who are woken come back, on a busy machine too: time waits for them.
+PATIENT = 20.0
+
 
 def asleep(clock: VirtualClock, count: int) -> None:
     def enough() -> bool:
@@ -40,7 +44,7 @@ def test_a_passed_deadline_sets_no_event_and_wakes_nobody_else() -> None:
     clock, event = VirtualClock(), runtime.Event()
     soon = Attempt(lambda: clock.wait(event, clock.now() + 1))
     late = Attempt(lambda: clock.wait(event, clock.now() + 9))
-    real = Attempt(lambda: event.wait(5))
+    real = Attempt(lambda: event.wait(20))
     asleep(clock, 2)
     clock.advance(5)
     assert soon.outcome() is False
@@ -79,7 +83,7 @@ def test_an_alarm_set_by_an_alarm_rings_in_the_same_advance() -> None:
 
 
 def test_whoever_is_woken_waits_again_before_time_moves_on() -> None:
-    clock, stop = VirtualClock(), runtime.Event()
+    clock, stop = VirtualClock(grace=PATIENT), runtime.Event()
     began_at = clock.now()
     seen: list[float] = []
 
@@ -99,7 +103,7 @@ def test_whoever_is_woken_waits_again_before_time_moves_on() -> None:
 
 
 def test_whoever_is_slow_to_wake_has_its_turn_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    clock, event = VirtualClock(), runtime.Event()
+    clock, event = VirtualClock(grace=PATIENT), runtime.Event()
     sleep = Sleeper.sleep
 
     def sleep_longer(sleeper: Sleeper) -> None:
@@ -147,7 +151,7 @@ def test_a_keeper_that_does_not_come_back_is_an_error() -> None:
     with pytest.raises(RuntimeError, match=r"did not wait again in 0\.05 s"):
         clock.advance(10)
     door.set()
-    worker.join(5)
+    worker.join(20)
 
 
 def test_time_does_not_go_back() -> None:

@@ -16,6 +16,8 @@ from fencepost.testing._sync.clock import VirtualClock
 from fencepost.testing._sync.fault import FaultyEngine
 from fencepost.testing.contract._sync.attempt import Attempt
 
+pytestmark = pytest.mark.unit
+
 HOLDER = Holder("h", "holder")
 REQUEST = Request(HOLDER, 1, (Ask("a"),))
 

@@ -14,6 +14,8 @@ from fencepost.testing._sync.lane import Lane, is_keeper
 from fencepost.testing._sync.world import World
 from fencepost.testing.contract._sync.attempt import Attempt
 
+pytestmark = pytest.mark.unit
+
 
 @pytest_asyncio.fixture
 def world() -> Iterator[World]:
@@ -27,7 +29,7 @@ def test_a_lease_is_renewed_through_an_hour_that_takes_no_time(world: World) -> 
         world.advance(3600)
         assert grant.held
         assert session.statistics().renewals > 1000
-        assert boottime() - began_at < 20
+        assert boottime() - began_at < 600
 
 
 def test_no_time_passes_before_a_slow_keeper_has_begun(
@@ -168,10 +170,10 @@ def test_the_test_itself_can_not_call_a_session_that_it_paused(world: World) -> 
 def test_when_the_test_itself_waits_time_passes_by_itself(world: World) -> None:
     with world.connect(holder="one") as one, world.connect(holder="two") as two, one.lock("a"):
         began_at, really_began_at = world.clock.now(), boottime()
-        with pytest.raises(AcquireTimeout, match=r"not acquired in 60\.0 s: held by one"):
-            two.lock("a").acquire(timeout=60)
-        assert world.clock.now() == began_at + 60
-        assert boottime() - really_began_at < 10
+        with pytest.raises(AcquireTimeout, match=r"not acquired in 600\.0 s: held by one"):
+            two.lock("a").acquire(timeout=600)
+        assert world.clock.now() == began_at + 600
+        assert boottime() - really_began_at < 100
 
 
 def test_a_cut_is_jeopardy_first_and_loss_at_the_end_of_the_lease(world: World) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 FENCEPOST = (sys.executable, "-m", "fencepost")
+STAGE = (sys.executable, str(Path(__file__).with_name("stage.py")))
 PATIENCE = 30.0
 
 
@@ -32,6 +33,11 @@ class Program:
         started = subprocess.Popen((*command, *args), text=True, **{"env": self.environment, **pipes, **more})
         self._started.append(started)
         return started
+
+    def stage(self, *args: str, **scene: object) -> subprocess.Popen[str]:
+        """Start the command on a stage that is set for it: `stage` says how."""
+        setting = {f"STAGE_{key.upper()}": str(value) for key, value in scene.items()}
+        return self.start(*args, command=STAGE, env={**self.environment, **setting})
 
     def end(self) -> None:
         for each in self._started:

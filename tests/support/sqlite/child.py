@@ -4,7 +4,7 @@
 
 `fall` holds, and at a line of input releases, but is killed between the letter to the heir and the state file.
 
-python child.py hold|wait|own|fall PATH NAME TTL
+python -m tests.support.sqlite.child hold|wait|own|fall PATH NAME TTL
 """
 
 import os
@@ -22,7 +22,7 @@ from fencepost.errors import FencepostError
 
 def main() -> None:
     what, path, name, ttl = sys.argv[1:]
-    engine = Engine(Url("sqlite", path=path), clock=threads.BootClock(), patience=5.0)
+    engine = Engine(Url("sqlite", path=path), clock=threads.BootClock(), patience=30.0)
     holder = Holder(os.urandom(8).hex(), f"child {os.getpid()}")
     if what == "own":
         print("ready", flush=True)

@@ -1,0 +1,36 @@
+"""Our own command, where a test sets the scene by its environment. Nothing else is different.
+
+STAGE_CUT     while this file exists, no renewal is answered
+STAGE_RENEW   how many seconds there are between two renewals, however long the lease
+STAGE_SAFETY  how many seconds before the end of a lease a command that does not heed must be dead
+"""
+
+import os
+import sys
+from typing import Any
+
+from fencepost.cli import grace, main
+from fencepost.core.lease import Terms
+from fencepost.engines.sqlite._sync.engine import Engine
+from fencepost.errors import Unavailable
+
+
+def set_scene() -> None:
+    if cut := os.environ.pop("STAGE_CUT", ""):
+        renew = Engine.lease_renew
+
+        def lease_renew(self: Engine, *args: Any) -> Any:
+            if os.path.exists(cut):
+                raise Unavailable("cut off")
+            return renew(self, *args)
+
+        Engine.lease_renew = lease_renew  # type: ignore[method-assign]
+    if pause := float(os.environ.pop("STAGE_RENEW", 0)):
+        Terms.renew_at = lambda terms, sent_at: sent_at + pause  # type: ignore[method-assign]
+    if safety := float(os.environ.pop("STAGE_SAFETY", 0)):
+        grace.SAFETY_SHARE, grace.MOST_SAFETY = 1.0, safety
+
+
+if __name__ == "__main__":
+    set_scene()
+    sys.exit(main())
