@@ -18,7 +18,7 @@ from fencepost.testing.contract.site import Site
 # happens within that time was told, and not found out.
 LASTING = 120.0
 # A lease that can be waited for, and that a machine which stands still for two seconds does not lose.
-STURDY = 4.0
+STURDY = 3.3
 # How often a brisk session does what others do at a third of the lease or after a pause.
 BRISK = 0.1
 # For how long an answer is waited for: a server on a busy machine may take its time, also under a short lease.
