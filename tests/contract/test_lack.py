@@ -9,6 +9,8 @@ from fencepost.contract import registry
 from fencepost.testing.contract import CHAPTERS, Chapter, Site
 from fencepost.testing.contract.need import LACKS
 
+pytestmark = pytest.mark.unit
+
 
 def lacked(test: Any) -> tuple[str, ...]:
     return tuple(trait for mark in getattr(test, "pytestmark", []) if mark.name == LACKS for trait in mark.args)

@@ -5,8 +5,8 @@ import pytest
 
 from fencepost._runtime import aio as runtime
 from fencepost.errors import Conflict, Lost, NotHeld, SessionClosed
-from fencepost.testing.contract._async.attempt import AsyncAttempt, until
-from fencepost.testing.contract._async.place import connect_faulty, connect_to, holders, until_waiting
+from fencepost.testing.contract._async.attempt import WITHIN, AsyncAttempt, until
+from fencepost.testing.contract._async.place import connect_brisk, connect_faulty, connect_to, holders, until_waiting
 from fencepost.testing.contract.site import Site
 
 FLAVOUR = "async"
@@ -20,7 +20,7 @@ class AsyncBlockChapter:
             with pytest.raises(Lost, match="was not renewed in time"):
                 async with session.lock("a") as grant:
                     engine.cut()
-                    await grant.lost.wait(site.ttl * 2 + 1)
+                    await grant.lost.wait(WITHIN)
                     # A thread has to look; a task was cancelled in the line above.
                     with pytest.raises(Lost):
                         grant.check()
@@ -32,7 +32,7 @@ class AsyncBlockChapter:
                 pass
 
     async def test_what_the_body_raised_is_not_hidden_by_the_loss(self, site: Site) -> None:
-        session, engine = connect_faulty(site)
+        session, engine = connect_brisk(site)
         async with session:
             with pytest.raises(ZeroDivisionError):
                 async with session.lock("a"):
@@ -48,7 +48,7 @@ class AsyncBlockChapter:
                     keeper.lose("told so by the test")
 
     async def test_a_block_whose_lock_was_evicted_unnoticed_raises_lost_at_its_end(self, site: Site) -> None:
-        async with connect_to(site, ttl=20) as first, connect_to(site, label="second") as second:
+        async with connect_to(site) as first, connect_to(site, label="second") as second:
             with pytest.raises(Lost, match="no longer had it"):
                 async with first.lock("a"):
                     await second.evict("a")

@@ -9,7 +9,7 @@ from fencepost.contract._async.cell import AsyncCellEngine
 from fencepost.core.event import AskedToYield, Event
 from fencepost.errors import Unsupported
 from fencepost.primitives._async.session import AsyncSession
-from fencepost.testing.contract._async.attempt import AsyncAttempt, until
+from fencepost.testing.contract._async.attempt import WITHIN, AsyncAttempt, until
 from fencepost.testing.contract._async.place import connect_to, until_waiting
 from fencepost.testing.contract.need import lacks, needs
 from fencepost.testing.contract.site import Site
@@ -30,7 +30,7 @@ class AsyncCourtesyChapter:
             async with first.lock("a") as grant:
                 assert not grant.asked_to_yield.is_set()
                 assert await second.ask_to_yield("a", reason="a deployment")
-                assert await grant.asked_to_yield.wait(20)
+                assert await grant.asked_to_yield.wait(WITHIN)
                 # It is a request, and no more.
                 assert grant.held
             async with second.lock("a") as following:
@@ -44,7 +44,7 @@ class AsyncCourtesyChapter:
         async with connect_to(site) as first, connect_to(site, label="second") as second:
             async with first.lock("a") as grant:
                 await second.ask_to_yield("a")
-                assert await grant.asked_to_yield.wait(20)
+                assert await grant.asked_to_yield.wait(WITHIN)
             assert await second.ask_to_yield("a") is False
 
     @needs("cells")
@@ -53,7 +53,7 @@ class AsyncCourtesyChapter:
             for name in ("a", "b", "c"):
                 async with first.lock(name) as grant:
                     await second.ask_to_yield(name)
-                    assert await grant.asked_to_yield.wait(20)
+                    assert await grant.asked_to_yield.wait(WITHIN)
                     assert await _wish(second, name) is not None
                 assert await _wish(second, name) is None
 
@@ -75,7 +75,7 @@ class AsyncCourtesyChapter:
             await first.ask_to_yield("a", reason="again")
             await second.courtesy.clear(grant, grant.token - 1)
             assert await _wish(first, "a") is not None
-            assert await grant.asked_to_yield.wait(20)
+            assert await grant.asked_to_yield.wait(WITHIN)
             await grant.release()
 
     @needs("cells")
@@ -92,7 +92,7 @@ class AsyncCourtesyChapter:
 
                 await until(cleared)
                 await second.ask_to_yield("a")
-                assert await grant.asked_to_yield.wait(20)
+                assert await grant.asked_to_yield.wait(WITHIN)
 
     @needs("counted", "cells")
     async def test_a_request_to_several_holders_stays_until_the_last_of_them_has_left(self, site: Site) -> None:
@@ -100,11 +100,11 @@ class AsyncCourtesyChapter:
             one = await first.semaphore("a", limit=2).acquire()
             other = await first.semaphore("a", limit=2).acquire()
             await second.ask_to_yield("a")
-            assert await other.asked_to_yield.wait(20)
+            assert await other.asked_to_yield.wait(WITHIN)
             await other.release()
             assert await _wish(second, "a") is not None
             # It has not looked before.
-            assert await one.asked_to_yield.wait(20)
+            assert await one.asked_to_yield.wait(WITHIN)
 
 
 async def _wish(session: AsyncSession, name: str) -> str | None:

@@ -6,8 +6,8 @@ import pytest
 from fencepost._runtime import aio as runtime
 from fencepost.core.election import Leader
 from fencepost.errors import AcquireTimeout, Lost, NotHeld, Unsupported
-from fencepost.testing.contract._async.attempt import AsyncAttempt, until
-from fencepost.testing.contract._async.place import connect_faulty, connect_to, until_waiting
+from fencepost.testing.contract._async.attempt import WITHIN, AsyncAttempt, until
+from fencepost.testing.contract._async.place import connect_faulty, connect_to, until_queued, until_waiting
 from fencepost.testing.contract._async.puppet import AsyncPuppet
 from fencepost.testing.contract.need import needs
 from fencepost.testing.contract.site import Site
@@ -88,9 +88,9 @@ class AsyncElectionChapter:
         async with session, connect_to(site, label="second") as second:
             old = await session.election("a").campaign("old")
             attempt = AsyncAttempt(lambda: second.election("a").campaign("new"))
-            await until_waiting(second, "a", 1)
+            await until_queued(second, "a", attempt)
             engine.cut()
-            new = await attempt.outcome(site.ttl * 4 + 5)
+            new = await attempt.outcome()
             assert not old.held
             assert new.token > old.token
             engine.heal()
@@ -123,7 +123,7 @@ class AsyncElectionChapter:
             attempt = AsyncAttempt(lambda: second.election("a").campaign("well"))
             await until_waiting(first, "a", 1)
             well.clear()
-            assert await grant.lost.wait(20)
+            assert await grant.lost.wait(WITHIN)
             # It has not stopped yet: nobody else leads.
             assert not attempt.ended.is_set()
             with pytest.raises(Lost, match="not healthy any more"):
@@ -139,5 +139,5 @@ class AsyncElectionChapter:
             leader = await session.election("a").leader()
             assert leader == Leader(term, "victim", "victim")
             await victim.kill()
-            grant = await session.election("a").campaign("next", timeout=site.ttl * 4 + 5)
+            grant = await session.election("a").campaign("next", timeout=WITHIN)
             assert grant.token > term

@@ -5,6 +5,7 @@ import pytest
 
 from fencepost.errors import Stale
 from fencepost.fences import MemoryFence
+from fencepost.testing.contract._async.attempt import WITHIN
 from fencepost.testing.contract._async.place import connect_faulty, connect_to
 from fencepost.testing.contract.site import Site
 
@@ -25,7 +26,7 @@ class AsyncFenceChapter:
             old = await session.lock("a").acquire()
             fence.claim("a", old)
             engine.cut()
-            new = await second.lock("a").acquire(timeout=site.ttl * 4 + 5)
+            new = await second.lock("a").acquire(timeout=WITHIN)
             fence.claim("a", new)
             with pytest.raises(Stale) as refused, fence.guard("a", old):
                 raise AssertionError("the guarded operation happened")

@@ -5,8 +5,8 @@ import pytest
 
 from fencepost.core.job import Outcome
 from fencepost.errors import Lost
-from fencepost.testing.contract._async.attempt import AsyncAttempt
-from fencepost.testing.contract._async.place import connect_faulty, connect_to, holders, until_waiting
+from fencepost.testing.contract._async.attempt import WITHIN, AsyncAttempt
+from fencepost.testing.contract._async.place import connect_faulty, connect_to, holders, until_queued, until_waiting
 from fencepost.testing.contract.need import needs
 from fencepost.testing.contract.site import Site
 
@@ -69,7 +69,7 @@ class AsyncJobChapter:
             assert run is not None
             with pytest.raises(Lost, match=r"took longer than 0\.05 s"):
                 async with run:
-                    assert await run.grant.lost.wait(20)
+                    assert await run.grant.lost.wait(WITHIN)
             assert await holders(session, "j") == []
 
     @needs("cells")
@@ -89,9 +89,9 @@ class AsyncJobChapter:
             run = await session.job("j").begin(60)
             assert run is not None
             waiting = AsyncAttempt(lambda: second.job("j").begin(120, timeout=None))
-            await until_waiting(second, "j", 1)
+            await until_queued(second, "j", waiting)
             engine.cut()
-            following = await waiting.outcome(site.ttl * 4 + 5)
+            following = await waiting.outcome()
             assert following is not None
             engine.heal()
             with pytest.raises(Lost, match="somebody else has begun it"):

@@ -1,6 +1,7 @@
 # Written by hand; the blocking twin under _sync is generated from it.
 """The law of neighbours: fencepost and its engine's other clients exclude each other on the same key."""
 
+from fencepost.testing.contract._async.attempt import WITHIN
 from fencepost.testing.contract._async.place import connect_to
 from fencepost.testing.contract.need import needs
 from fencepost.testing.contract.site import Site
@@ -20,7 +21,7 @@ class AsyncNeighbourChapter:
                 assert neighbour.try_acquire()
                 assert await session.lock("a").try_acquire() is None
                 neighbour.release()
-                async with session.lock("a", timeout=site.ttl * 4):
+                async with session.lock("a", timeout=WITHIN):
                     pass
 
     @needs("neighbours", "shared", "downgrade")
@@ -30,10 +31,10 @@ class AsyncNeighbourChapter:
         for make in site.neighbours.values():
             async with connect_to(site) as first, connect_to(site, label="second") as second:
                 neighbour = make(site, "a")
-                written = await first.rwlock("a").write().acquire(timeout=site.ttl * 4)
+                written = await first.rwlock("a").write().acquire(timeout=WITHIN)
                 await first.rwlock("a").downgrade(written)
                 assert not neighbour.try_acquire()
-                read = await second.rwlock("a").read().acquire(timeout=5)
+                read = await second.rwlock("a").read().acquire(timeout=WITHIN)
                 await written.release()
                 assert not neighbour.try_acquire()
                 await read.release()

@@ -3,19 +3,16 @@
 
 import pytest
 
-from fencepost._runtime import aio as runtime
+from fencepost.core.lease import Terms
 from fencepost.errors import Conflict, NotHeld
 from fencepost.primitives._async.ownership import AsyncOwnership
-from fencepost.testing.contract._async.attempt import until
+from fencepost.session._async.grant import AsyncGrant
+from fencepost.testing.contract._async.attempt import AsyncAttempt, until
 from fencepost.testing.contract._async.place import connect_faulty, connect_to
 from fencepost.testing.contract.need import needs
 from fencepost.testing.contract.site import Site
-from fencepost.testing.stall import StallMeter
 
-now = runtime.BootClock.now
 COUNT = 5
-# How long to leave may take, far below the 10 s after which a member looks up by itself.
-SOON = 2.0
 
 
 class AsyncPartitionChapter:
@@ -40,14 +37,10 @@ class AsyncPartitionChapter:
 
     @needs("cells")
     async def test_leaving_does_not_wait_for_news_of_the_others(self, site: Site) -> None:
-        async with connect_to(site, ttl=30) as session:
-            async with session.partitions("p", 1) as owned:
-                await _until_owned(owned, 1)
-                with StallMeter() as stalls:
-                    leaving_at = now()
-                    await owned.release()
-                    left_at = now()
-            assert left_at - leaving_at < SOON + stalls.between(leaving_at, left_at)
+        async with connect_to(site) as session, session.partitions("p", 1) as owned:
+            await _until_owned(owned, 1)
+            # A member looks up by itself after a third of its lease, which is later.
+            await AsyncAttempt(owned.release).outcome()
 
     @needs("cells")
     async def test_what_is_not_ours_can_not_be_worked_on(self, site: Site) -> None:
@@ -88,13 +81,17 @@ class AsyncPartitionChapter:
     async def test_the_partitions_of_one_that_is_cut_off_go_to_those_who_remain(self, site: Site) -> None:
         session, engine = connect_faulty(site)
         async with session, connect_to(site, label="second") as second:
-            lost = await session.partitions("p", 2).acquire()
-            await _until_owned(lost, 2)
-            tokens = {number: grant.token for number, grant in lost.grants().items()}
+            # It looks after its neighbour as often as one with a short lease would, and keeps its own.
+            second.terms = Terms(site.ttl)
+            tokens: dict[int, int] = {}
+            while not tokens:
+                # Again if a busy machine loses the short lease meanwhile.
+                lost = await session.partitions("p", 2).acquire()
+                tokens = await _until_owned(lost, 2)
             async with second.partitions("p", 2) as stays:
-                await _until_owned(stays, 1)
+                await _until_owned(stays, 1, 2)
                 engine.cut()
-                await _until_owned(stays, 2, within=site.ttl * 8 + 5)
+                await _until_owned(stays, 2)
                 assert lost.grants() == {}
                 assert all(stays.grants()[number].token > token for number, token in tokens.items())
                 engine.heal()
@@ -117,8 +114,14 @@ class AsyncPartitionChapter:
             assert sorted(owned.grants()) == [0, 1]
 
 
-async def _until_owned(ownership: AsyncOwnership, count: int, within: float = 20.0) -> None:
-    async def owned() -> bool:
-        return len(ownership.grants()) == count
+async def _until_owned(ownership: AsyncOwnership, *counts: int) -> dict[int, int]:
+    """The tokens of what it owns, once that is so much; none if its lease was lost meanwhile."""
+    grants: dict[int, AsyncGrant] = {}
 
-    await until(owned, within)
+    async def owned() -> bool:
+        nonlocal grants
+        grants = ownership.grants()
+        return len(grants) in counts or ownership.lost.is_set()
+
+    await until(owned)
+    return {number: grant.token for number, grant in grants.items() if len(grants) in counts}

@@ -3,12 +3,11 @@
 
 import json
 import signal
-import subprocess
-import sys
 from types import TracebackType
 from typing import Any, Self
 
 from fencepost._runtime import aio as runtime
+from fencepost.testing.contract.forkserver import shared_forkserver
 from fencepost.testing.contract.site import Site
 
 PROGRAM = "fencepost.testing.contract._async.worker"
@@ -17,10 +16,8 @@ PROGRAM = "fencepost.testing.contract._async.worker"
 class AsyncPuppet:
     """A worker process at a site. It is killed, if need be, when the block ends."""
 
-    def __init__(self, site: Site, label: str, **options: Any) -> None:
-        options.setdefault("ttl", site.ttl)
-        command = [sys.executable, "-m", PROGRAM, site.url, label, json.dumps(options)]
-        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    def __init__(self, site: Site, label: str, *, ttl: float | None = None) -> None:
+        self._process = shared_forkserver().fork(PROGRAM, site.url, label, ttl or site.ttl)
         self.label = label
 
     async def __aenter__(self) -> Self:
@@ -31,18 +28,14 @@ class AsyncPuppet:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await self.kill()
-        for pipe in (self._process.stdin, self._process.stdout):
-            if pipe is not None:
-                pipe.close()
+        self._process.close()
 
     def tell(self, order: str, **details: Any) -> None:
         """Give an order; `answer` waits for what comes of it."""
-        assert self._process.stdin is not None
         self._process.stdin.write(json.dumps({"do": order, **details}) + "\n")
         self._process.stdin.flush()
 
     async def answer(self) -> dict[str, Any]:
-        assert self._process.stdout is not None
         line = await runtime.in_thread(self._process.stdout.readline)
         if not line:
             raise AssertionError(f"worker '{self.label}' ended with exit code {self._process.wait()}")

@@ -4,8 +4,15 @@
 import pytest
 
 from fencepost.errors import Conflict, Unsupported
-from fencepost.testing.contract._async.attempt import AsyncAttempt
-from fencepost.testing.contract._async.place import LASTING, connect_faulty, connect_to, holders, until_waiting
+from fencepost.testing.contract._async.attempt import WITHIN, AsyncAttempt
+from fencepost.testing.contract._async.place import (
+    LASTING,
+    connect_faulty,
+    connect_to,
+    holders,
+    until_queued,
+    until_waiting,
+)
 from fencepost.testing.contract.need import needs
 from fencepost.testing.contract.site import Site
 
@@ -84,7 +91,7 @@ class AsyncSemaphoreChapter:
         async with connect_to(site) as first, connect_to(site, label="second") as second:
             held = await first.semaphore("a", limit=3).acquire()
             with pytest.raises(Conflict, match="counted up to 3 by first"):
-                await second.semaphore("a", limit=4).acquire(timeout=5)
+                await second.semaphore("a", limit=4).acquire(timeout=WITHIN)
             with pytest.raises(Conflict):
                 await second.semaphore("a", limit=4).try_acquire()
             snapshot = await first.look("a")
@@ -99,9 +106,9 @@ class AsyncSemaphoreChapter:
         async with session, connect_to(site, label="second") as second:
             permit = await session.semaphore("a", limit=1).acquire()
             attempt = AsyncAttempt(second.semaphore("a", limit=1).acquire)
-            await until_waiting(second, "a", 1)
+            await until_queued(second, "a", attempt)
             engine.cut()
-            assert (await attempt.outcome(site.ttl * 4 + 5)).token > permit.token
+            assert (await attempt.outcome()).token > permit.token
             assert not permit.held
             engine.heal()
 

@@ -1,8 +1,8 @@
 # Written by hand; the blocking twin under _sync is generated from it.
 """The law of tokens: for one name they strictly increase in grant order, for ever."""
 
-from fencepost.testing.contract._async.attempt import AsyncAttempt
-from fencepost.testing.contract._async.place import connect_faulty, connect_to, until_waiting
+from fencepost.testing.contract._async.attempt import WITHIN, AsyncAttempt
+from fencepost.testing.contract._async.place import connect_brisk, connect_faulty, connect_to, until_waiting
 from fencepost.testing.contract._async.puppet import AsyncPuppet
 from fencepost.testing.contract.need import needs
 from fencepost.testing.contract.site import Site
@@ -30,7 +30,7 @@ class AsyncTokenChapter:
         assert tokens == sorted(set(tokens))
 
     async def test_a_renewal_keeps_the_token(self, site: Site) -> None:
-        session, engine = connect_faulty(site)
+        session, engine = connect_brisk(site)
         async with session, session.lock("a") as grant:
             before = grant.token
             await engine.called("lease_renew", times=2)
@@ -62,7 +62,7 @@ class AsyncTokenChapter:
         async with session, connect_to(site, label="second") as second:
             old = await session.lock("a").acquire()
             engine.cut()
-            new = await second.lock("a").acquire(timeout=site.ttl * 4 + 5)
+            new = await second.lock("a").acquire(timeout=WITHIN)
             assert new.token > old.token
             assert not old.held
             engine.heal()
@@ -86,7 +86,7 @@ class AsyncTokenChapter:
                 assert writer.token > max(tokens)
 
     async def test_a_claim_whose_reply_was_lost_has_one_token(self, site: Site) -> None:
-        session, engine = connect_faulty(site)
+        session, engine = connect_brisk(site)
         async with session:
             engine.lose_reply("claim")
             async with session.lock("a") as grant:
@@ -98,5 +98,5 @@ class AsyncTokenChapter:
         async with AsyncPuppet(site, "victim") as victim, connect_to(site) as session:
             old = await victim.ask("acquire", name="a", timeout=0)
             await victim.kill()
-            new = await session.lock("a").acquire(timeout=site.ttl * 4 + 5)
+            new = await session.lock("a").acquire(timeout=WITHIN)
             assert new.token > old["token"]

@@ -8,9 +8,10 @@ from typing import Any
 
 from fencepost._runtime import aio as runtime
 from fencepost.errors import FencepostError
-from fencepost.primitives._async.connect import connect_async
 from fencepost.primitives._async.session import AsyncSession
 from fencepost.session._async.grant import AsyncGrant
+from fencepost.testing.contract._async.place import connect_faulty
+from fencepost.testing.contract.site import Site
 
 
 class AsyncWorkerProgram:
@@ -53,6 +54,10 @@ class AsyncWorkerProgram:
         grant = self._grants[name]
         return {"held": grant.held, "remaining": grant.remaining(), "standing": grant.standing}
 
+    async def ends_at(self, name: str) -> dict[str, Any]:
+        """When its lease ends, by the clock that all processes of a host share, unless it is renewed."""
+        return {"ends_at": self._grants[name]._keeper.ends_at}
+
     async def fork(self, name: str) -> dict[str, Any]:
         """What a forked child finds when it uses everything of its parent's."""
         reading, writing = os.pipe()
@@ -86,11 +91,14 @@ class AsyncWorkerProgram:
         return {"raised": raised, "held": held}
 
 
-async def main(url: str, label: str, options: dict[str, Any]) -> None:
-    async with connect_async(url, holder=label, **options) as session:
+async def main(url: str, label: str, ttl: float) -> None:
+    # As a user's, but for the patience with a server that is slow to answer: under a short lease it would be short.
+    session, _ = connect_faulty(Site(url, ttl=ttl), label=label)
+    async with session:
         print(json.dumps({"pid": os.getpid()}), flush=True)
         await AsyncWorkerProgram(session).serve()
 
 
-if __name__ == "__main__":
-    runtime.run(main(sys.argv[1], sys.argv[2], json.loads(sys.argv[3])))
+def start(url: str, label: str, ttl: float) -> None:
+    """What a process made by the fork server does."""
+    runtime.run(main(url, label, ttl))

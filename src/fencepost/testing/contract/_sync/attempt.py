@@ -6,6 +6,8 @@ from typing import Any, Generic, TypeVar
 from fencepost._runtime import threads as runtime
 
 T = TypeVar("T")
+# Many times what anything takes on a busy machine, and less than a third of a lease that lasts.
+WITHIN = 30.0
 
 
 class Attempt(Generic[T]):
@@ -27,7 +29,7 @@ class Attempt(Generic[T]):
     def cancel(self) -> None:
         self._worker.cancel()
 
-    def outcome(self, within: float = 20.0) -> T:
+    def outcome(self, within: float = WITHIN) -> T:
         """The result, or what was raised."""
         if not self.ended.wait(within):
             raise AssertionError(f"still under way after {within:g} s")
@@ -37,7 +39,7 @@ class Attempt(Generic[T]):
         return result  # type: ignore[no-any-return]
 
 
-def until(condition: runtime.Work[bool], within: float = 20.0) -> None:
+def until(condition: runtime.Work[bool], within: float = WITHIN) -> None:
     """Wait for a condition that nothing announces, such as what another process has done."""
     clock = runtime.BootClock()
     deadline = clock.now() + within

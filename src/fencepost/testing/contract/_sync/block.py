@@ -5,8 +5,8 @@ import pytest
 
 from fencepost._runtime import threads as runtime
 from fencepost.errors import Conflict, Lost, NotHeld, SessionClosed
-from fencepost.testing.contract._sync.attempt import Attempt, until
-from fencepost.testing.contract._sync.place import connect_faulty, connect_to, holders, until_waiting
+from fencepost.testing.contract._sync.attempt import WITHIN, Attempt, until
+from fencepost.testing.contract._sync.place import connect_brisk, connect_faulty, connect_to, holders, until_waiting
 from fencepost.testing.contract.site import Site
 
 FLAVOUR = "sync"
@@ -20,7 +20,7 @@ class BlockChapter:
             with pytest.raises(Lost, match="was not renewed in time"):
                 with session.lock("a") as grant:
                     engine.cut()
-                    grant.lost.wait(site.ttl * 2 + 1)
+                    grant.lost.wait(WITHIN)
                     # A thread has to look; a task was cancelled in the line above.
                     with pytest.raises(Lost):
                         grant.check()
@@ -32,7 +32,7 @@ class BlockChapter:
                 pass
 
     def test_what_the_body_raised_is_not_hidden_by_the_loss(self, site: Site) -> None:
-        session, engine = connect_faulty(site)
+        session, engine = connect_brisk(site)
         with session:
             with pytest.raises(ZeroDivisionError):
                 with session.lock("a"):
@@ -48,7 +48,7 @@ class BlockChapter:
                     keeper.lose("told so by the test")
 
     def test_a_block_whose_lock_was_evicted_unnoticed_raises_lost_at_its_end(self, site: Site) -> None:
-        with connect_to(site, ttl=20) as first, connect_to(site, label="second") as second:
+        with connect_to(site) as first, connect_to(site, label="second") as second:
             with pytest.raises(Lost, match="no longer had it"):
                 with first.lock("a"):
                     second.evict("a")

@@ -7,7 +7,7 @@ from fencepost.core.claim import Ask
 from fencepost.errors import Unsupported
 from fencepost.session._sync.record import Record, Document
 from fencepost.testing.contract._sync.attempt import Attempt
-from fencepost.testing.contract._sync.place import LASTING, connect_faulty, connect_to
+from fencepost.testing.contract._sync.place import LASTING, connect_brisk, connect_faulty, connect_to
 from fencepost.testing.contract.need import needs
 from fencepost.testing.contract.site import Site
 
@@ -82,7 +82,7 @@ class CellChapter:
 
     @needs("cells")
     def test_a_change_whose_answer_is_lost_happens_once(self, site: Site) -> None:
-        session, engine = connect_faulty(site, ttl=LASTING)
+        session, engine = connect_brisk(site)
         with session:
             record = Record(session, "a")
             engine.lose_reply("cell_write")

@@ -9,7 +9,7 @@ from fencepost.contract._sync.cell import CellEngine
 from fencepost.core.event import AskedToYield, Event
 from fencepost.errors import Unsupported
 from fencepost.primitives._sync.session import Session
-from fencepost.testing.contract._sync.attempt import Attempt, until
+from fencepost.testing.contract._sync.attempt import WITHIN, Attempt, until
 from fencepost.testing.contract._sync.place import connect_to, until_waiting
 from fencepost.testing.contract.need import lacks, needs
 from fencepost.testing.contract.site import Site
@@ -30,7 +30,7 @@ class CourtesyChapter:
             with first.lock("a") as grant:
                 assert not grant.asked_to_yield.is_set()
                 assert second.ask_to_yield("a", reason="a deployment")
-                assert grant.asked_to_yield.wait(20)
+                assert grant.asked_to_yield.wait(WITHIN)
                 # It is a request, and no more.
                 assert grant.held
             with second.lock("a") as following:
@@ -44,7 +44,7 @@ class CourtesyChapter:
         with connect_to(site) as first, connect_to(site, label="second") as second:
             with first.lock("a") as grant:
                 second.ask_to_yield("a")
-                assert grant.asked_to_yield.wait(20)
+                assert grant.asked_to_yield.wait(WITHIN)
             assert second.ask_to_yield("a") is False
 
     @needs("cells")
@@ -53,7 +53,7 @@ class CourtesyChapter:
             for name in ("a", "b", "c"):
                 with first.lock(name) as grant:
                     second.ask_to_yield(name)
-                    assert grant.asked_to_yield.wait(20)
+                    assert grant.asked_to_yield.wait(WITHIN)
                     assert _wish(second, name) is not None
                 assert _wish(second, name) is None
 
@@ -75,7 +75,7 @@ class CourtesyChapter:
             first.ask_to_yield("a", reason="again")
             second.courtesy.clear(grant, grant.token - 1)
             assert _wish(first, "a") is not None
-            assert grant.asked_to_yield.wait(20)
+            assert grant.asked_to_yield.wait(WITHIN)
             grant.release()
 
     @needs("cells")
@@ -92,7 +92,7 @@ class CourtesyChapter:
 
                 until(cleared)
                 second.ask_to_yield("a")
-                assert grant.asked_to_yield.wait(20)
+                assert grant.asked_to_yield.wait(WITHIN)
 
     @needs("counted", "cells")
     def test_a_request_to_several_holders_stays_until_the_last_of_them_has_left(self, site: Site) -> None:
@@ -100,11 +100,11 @@ class CourtesyChapter:
             one = first.semaphore("a", limit=2).acquire()
             other = first.semaphore("a", limit=2).acquire()
             second.ask_to_yield("a")
-            assert other.asked_to_yield.wait(20)
+            assert other.asked_to_yield.wait(WITHIN)
             other.release()
             assert _wish(second, "a") is not None
             # It has not looked before.
-            assert one.asked_to_yield.wait(20)
+            assert one.asked_to_yield.wait(WITHIN)
 
 
 def _wish(session: Session, name: str) -> str | None:

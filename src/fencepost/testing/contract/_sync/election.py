@@ -6,8 +6,8 @@ import pytest
 from fencepost._runtime import threads as runtime
 from fencepost.core.election import Leader
 from fencepost.errors import AcquireTimeout, Lost, NotHeld, Unsupported
-from fencepost.testing.contract._sync.attempt import Attempt, until
-from fencepost.testing.contract._sync.place import connect_faulty, connect_to, until_waiting
+from fencepost.testing.contract._sync.attempt import WITHIN, Attempt, until
+from fencepost.testing.contract._sync.place import connect_faulty, connect_to, until_queued, until_waiting
 from fencepost.testing.contract._sync.puppet import Puppet
 from fencepost.testing.contract.need import needs
 from fencepost.testing.contract.site import Site
@@ -88,9 +88,9 @@ class ElectionChapter:
         with session, connect_to(site, label="second") as second:
             old = session.election("a").campaign("old")
             attempt = Attempt(lambda: second.election("a").campaign("new"))
-            until_waiting(second, "a", 1)
+            until_queued(second, "a", attempt)
             engine.cut()
-            new = attempt.outcome(site.ttl * 4 + 5)
+            new = attempt.outcome()
             assert not old.held
             assert new.token > old.token
             engine.heal()
@@ -123,7 +123,7 @@ class ElectionChapter:
             attempt = Attempt(lambda: second.election("a").campaign("well"))
             until_waiting(first, "a", 1)
             well.clear()
-            assert grant.lost.wait(20)
+            assert grant.lost.wait(WITHIN)
             # It has not stopped yet: nobody else leads.
             assert not attempt.ended.is_set()
             with pytest.raises(Lost, match="not healthy any more"):
@@ -139,5 +139,5 @@ class ElectionChapter:
             leader = session.election("a").leader()
             assert leader == Leader(term, "victim", "victim")
             victim.kill()
-            grant = session.election("a").campaign("next", timeout=site.ttl * 4 + 5)
+            grant = session.election("a").campaign("next", timeout=WITHIN)
             assert grant.token > term

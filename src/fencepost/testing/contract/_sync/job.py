@@ -5,8 +5,8 @@ import pytest
 
 from fencepost.core.job import Outcome
 from fencepost.errors import Lost
-from fencepost.testing.contract._sync.attempt import Attempt
-from fencepost.testing.contract._sync.place import connect_faulty, connect_to, holders, until_waiting
+from fencepost.testing.contract._sync.attempt import WITHIN, Attempt
+from fencepost.testing.contract._sync.place import connect_faulty, connect_to, holders, until_queued, until_waiting
 from fencepost.testing.contract.need import needs
 from fencepost.testing.contract.site import Site
 
@@ -69,7 +69,7 @@ class JobChapter:
             assert run is not None
             with pytest.raises(Lost, match=r"took longer than 0\.05 s"):
                 with run:
-                    assert run.grant.lost.wait(20)
+                    assert run.grant.lost.wait(WITHIN)
             assert holders(session, "j") == []
 
     @needs("cells")
@@ -89,9 +89,9 @@ class JobChapter:
             run = session.job("j").begin(60)
             assert run is not None
             waiting = Attempt(lambda: second.job("j").begin(120, timeout=None))
-            until_waiting(second, "j", 1)
+            until_queued(second, "j", waiting)
             engine.cut()
-            following = waiting.outcome(site.ttl * 4 + 5)
+            following = waiting.outcome()
             assert following is not None
             engine.heal()
             with pytest.raises(Lost, match="somebody else has begun it"):

@@ -1,6 +1,7 @@
 # Generated from src/fencepost/testing/contract/_async/neighbour.py by tools/unasync.py. Do not edit: run `make gen`.
 """The law of neighbours: fencepost and its engine's other clients exclude each other on the same key."""
 
+from fencepost.testing.contract._sync.attempt import WITHIN
 from fencepost.testing.contract._sync.place import connect_to
 from fencepost.testing.contract.need import needs
 from fencepost.testing.contract.site import Site
@@ -20,7 +21,7 @@ class NeighbourChapter:
                 assert neighbour.try_acquire()
                 assert session.lock("a").try_acquire() is None
                 neighbour.release()
-                with session.lock("a", timeout=site.ttl * 4):
+                with session.lock("a", timeout=WITHIN):
                     pass
 
     @needs("neighbours", "shared", "downgrade")
@@ -30,10 +31,10 @@ class NeighbourChapter:
         for make in site.neighbours.values():
             with connect_to(site) as first, connect_to(site, label="second") as second:
                 neighbour = make(site, "a")
-                written = first.rwlock("a").write().acquire(timeout=site.ttl * 4)
+                written = first.rwlock("a").write().acquire(timeout=WITHIN)
                 first.rwlock("a").downgrade(written)
                 assert not neighbour.try_acquire()
-                read = second.rwlock("a").read().acquire(timeout=5)
+                read = second.rwlock("a").read().acquire(timeout=WITHIN)
                 written.release()
                 assert not neighbour.try_acquire()
                 read.release()

@@ -5,9 +5,10 @@ import pytest
 
 from fencepost.errors import AcquireTimeout, Lost, Uncertain
 from fencepost.primitives._sync.session import Session
-from fencepost.testing.contract._sync.attempt import Attempt
+from fencepost.testing.contract._sync.attempt import WITHIN, Attempt
 from fencepost.testing.contract._sync.place import (
     LASTING,
+    connect_brisk,
     connect_faulty,
     connect_to,
     holders,
@@ -78,10 +79,11 @@ class TogetherChapter:
             assert [attempt.outcome(60) for attempt in attempts] == [ROUNDS, ROUNDS]
 
     def test_losing_one_of_them_ends_them_all(self, site: Site) -> None:
-        with connect_to(site, ttl=site.ttl) as first, connect_to(site, label="operator") as operator:
+        first, _ = connect_brisk(site, label="first")
+        with first, connect_to(site, label="operator") as operator:
             grants = first.lock_all(["a", "b"]).acquire()
             operator.evict("b")
-            assert grants["b"].lost.wait(site.ttl * 2 + 1)
+            assert grants["b"].lost.wait(WITHIN)
             with pytest.raises(Lost, match="evicted by operator"):
                 grants.check()
             with pytest.raises(Lost):
@@ -89,10 +91,10 @@ class TogetherChapter:
             assert holders(operator, "a") == []
 
     def test_a_lost_answer_leaves_nothing_half_held(self, site: Site) -> None:
-        session, engine = connect_faulty(site, ttl=LASTING)
+        session, engine = connect_brisk(site)
         with session, connect_to(site, label="second") as second:
             engine.lose_reply("claim")
-            with session.lock_all(["a", "b"], timeout=5) as grants:
+            with session.lock_all(["a", "b"], timeout=WITHIN) as grants:
                 assert grants.held
                 assert [holders(second, name) for name in "ab"] == [["faulty"], ["faulty"]]
             assert [holders(second, name) for name in "ab"] == [[], []]
@@ -114,7 +116,7 @@ class TogetherChapter:
             assert holders(second, "b") == []
 
     def test_one_that_was_taken_away_unheard_is_lost_and_the_others_are_given_back(self, site: Site) -> None:
-        with connect_to(site, ttl=30) as first, connect_to(site, label="operator", ttl=30) as operator:
+        with connect_to(site) as first, connect_to(site, label="operator") as operator:
             grants = first.lock_all(["a", "b", "c"]).acquire()
             operator.evict("b")
             with pytest.raises(Lost, match="'b'"):
@@ -122,7 +124,7 @@ class TogetherChapter:
             assert [holders(operator, name) for name in "abc"] == [[], [], []]
 
     def test_a_release_that_is_not_answered_is_settled_for_all(self, site: Site) -> None:
-        session, engine = connect_faulty(site)
+        session, engine = connect_brisk(site)
         method = "release_all" if site.traits.together else "release"
         with session, connect_to(site, label="second") as second:
             for fault in (engine.lose_reply, engine.refuse):

@@ -1,8 +1,8 @@
 # Generated from src/fencepost/testing/contract/_async/token.py by tools/unasync.py. Do not edit: run `make gen`.
 """The law of tokens: for one name they strictly increase in grant order, for ever."""
 
-from fencepost.testing.contract._sync.attempt import Attempt
-from fencepost.testing.contract._sync.place import connect_faulty, connect_to, until_waiting
+from fencepost.testing.contract._sync.attempt import WITHIN, Attempt
+from fencepost.testing.contract._sync.place import connect_brisk, connect_faulty, connect_to, until_waiting
 from fencepost.testing.contract._sync.puppet import Puppet
 from fencepost.testing.contract.need import needs
 from fencepost.testing.contract.site import Site
@@ -30,7 +30,7 @@ class TokenChapter:
         assert tokens == sorted(set(tokens))
 
     def test_a_renewal_keeps_the_token(self, site: Site) -> None:
-        session, engine = connect_faulty(site)
+        session, engine = connect_brisk(site)
         with session, session.lock("a") as grant:
             before = grant.token
             engine.called("lease_renew", times=2)
@@ -62,7 +62,7 @@ class TokenChapter:
         with session, connect_to(site, label="second") as second:
             old = session.lock("a").acquire()
             engine.cut()
-            new = second.lock("a").acquire(timeout=site.ttl * 4 + 5)
+            new = second.lock("a").acquire(timeout=WITHIN)
             assert new.token > old.token
             assert not old.held
             engine.heal()
@@ -86,7 +86,7 @@ class TokenChapter:
                 assert writer.token > max(tokens)
 
     def test_a_claim_whose_reply_was_lost_has_one_token(self, site: Site) -> None:
-        session, engine = connect_faulty(site)
+        session, engine = connect_brisk(site)
         with session:
             engine.lose_reply("claim")
             with session.lock("a") as grant:
@@ -98,5 +98,5 @@ class TokenChapter:
         with Puppet(site, "victim") as victim, connect_to(site) as session:
             old = victim.ask("acquire", name="a", timeout=0)
             victim.kill()
-            new = session.lock("a").acquire(timeout=site.ttl * 4 + 5)
+            new = session.lock("a").acquire(timeout=WITHIN)
             assert new.token > old["token"]

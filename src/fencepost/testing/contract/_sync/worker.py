@@ -8,9 +8,10 @@ from typing import Any
 
 from fencepost._runtime import threads as runtime
 from fencepost.errors import FencepostError
-from fencepost.primitives._sync.connect import connect
 from fencepost.primitives._sync.session import Session
 from fencepost.session._sync.grant import Grant
+from fencepost.testing.contract._sync.place import connect_faulty
+from fencepost.testing.contract.site import Site
 
 
 class WorkerProgram:
@@ -53,6 +54,10 @@ class WorkerProgram:
         grant = self._grants[name]
         return {"held": grant.held, "remaining": grant.remaining(), "standing": grant.standing}
 
+    def ends_at(self, name: str) -> dict[str, Any]:
+        """When its lease ends, by the clock that all processes of a host share, unless it is renewed."""
+        return {"ends_at": self._grants[name]._keeper.ends_at}
+
     def fork(self, name: str) -> dict[str, Any]:
         """What a forked child finds when it uses everything of its parent's."""
         reading, writing = os.pipe()
@@ -86,11 +91,14 @@ class WorkerProgram:
         return {"raised": raised, "held": held}
 
 
-def main(url: str, label: str, options: dict[str, Any]) -> None:
-    with connect(url, holder=label, **options) as session:
+def main(url: str, label: str, ttl: float) -> None:
+    # As a user's, but for the patience with a server that is slow to answer: under a short lease it would be short.
+    session, _ = connect_faulty(Site(url, ttl=ttl), label=label)
+    with session:
         print(json.dumps({"pid": os.getpid()}), flush=True)
         WorkerProgram(session).serve()
 
 
-if __name__ == "__main__":
-    runtime.run(main(sys.argv[1], sys.argv[2], json.loads(sys.argv[3])))
+def start(url: str, label: str, ttl: float) -> None:
+    """What a process made by the fork server does."""
+    runtime.run(main(url, label, ttl))
