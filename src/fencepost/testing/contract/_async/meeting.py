@@ -8,7 +8,7 @@ from fencepost.errors import AcquireTimeout, Conflict, FencepostError
 from fencepost.primitives._async.session import AsyncSession
 from fencepost.session._async.record import AsyncRecord
 from fencepost.testing.contract._async.attempt import WITHIN, AsyncAttempt, until
-from fencepost.testing.contract._async.place import connect_faulty, connect_to
+from fencepost.testing.contract._async.place import connect_faulty, connect_to, until_free
 from fencepost.testing.contract.need import needs
 from fencepost.testing.contract.site import Site
 
@@ -39,16 +39,18 @@ class AsyncMeetingChapter:
         async with session, connect_to(site, label="second") as second:
             gone = AsyncAttempt(session.barrier("b", 2).wait)
 
-            async def there() -> bool:
-                # Or gone too early, since a busy machine lost its short lease.
-                return gone.ended.is_set() or len(await _there(second)) == 1
+            seen: tuple[Member, ...] = ()
 
-            async def nobody_holds() -> bool:
-                return not await second.names("b/")
+            async def there() -> bool:
+                nonlocal seen
+                seen = await _there(second)
+                # Or gone too early, since a busy machine lost its short lease.
+                return len(seen) == 1 or gone.ended.is_set()
 
             await until(there)
             engine.cut()
-            await until(nobody_holds)
+            for member in seen:
+                await until_free(second, f"b/{member.id}")
             with pytest.raises(AcquireTimeout, match="1 of 2 are there"):
                 await second.barrier("b", 2).wait(timeout=0.1)
             engine.heal()

@@ -42,15 +42,17 @@ class AsyncTimeChapter:
         async with session, connect_to(site, label="second") as second:
             grant = await session.lock("a").acquire()
             engine.hang()
-            granted = AsyncAttempt(second.lock("a").acquire)
-            # Nobody asks, and nobody answers: the news comes by itself.
-            assert await grant.lost.wait(WITHIN)
-            assert grant.standing is Standing.LOST
-            new = await granted.outcome()
-            assert not grant.held
-            # The lease ended for its holder that much earlier.
-            assert grant._keeper.ends_at <= new.granted_at - margin
-            engine.heal()
+            try:
+                granted = AsyncAttempt(second.lock("a").acquire)
+                # Nobody asks, and nobody answers: the news comes by itself.
+                assert await grant.lost.wait(WITHIN)
+                assert grant.standing is Standing.LOST
+                new = await granted.outcome()
+                assert not grant.held
+                # The lease ended for its holder that much earlier.
+                assert grant._keeper.ends_at <= new.granted_at - margin
+            finally:
+                engine.heal()
 
     async def test_failing_renewals_are_jeopardy_and_not_yet_a_loss(self, site: Site) -> None:
         session, engine = connect_brisk(site)

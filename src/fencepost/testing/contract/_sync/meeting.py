@@ -8,7 +8,7 @@ from fencepost.errors import AcquireTimeout, Conflict, FencepostError
 from fencepost.primitives._sync.session import Session
 from fencepost.session._sync.record import Record
 from fencepost.testing.contract._sync.attempt import WITHIN, Attempt, until
-from fencepost.testing.contract._sync.place import connect_faulty, connect_to
+from fencepost.testing.contract._sync.place import connect_faulty, connect_to, until_free
 from fencepost.testing.contract.need import needs
 from fencepost.testing.contract.site import Site
 
@@ -39,16 +39,18 @@ class MeetingChapter:
         with session, connect_to(site, label="second") as second:
             gone = Attempt(session.barrier("b", 2).wait)
 
-            def there() -> bool:
-                # Or gone too early, since a busy machine lost its short lease.
-                return gone.ended.is_set() or len(_there(second)) == 1
+            seen: tuple[Member, ...] = ()
 
-            def nobody_holds() -> bool:
-                return not second.names("b/")
+            def there() -> bool:
+                nonlocal seen
+                seen = _there(second)
+                # Or gone too early, since a busy machine lost its short lease.
+                return len(seen) == 1 or gone.ended.is_set()
 
             until(there)
             engine.cut()
-            until(nobody_holds)
+            for member in seen:
+                until_free(second, f"b/{member.id}")
             with pytest.raises(AcquireTimeout, match="1 of 2 are there"):
                 second.barrier("b", 2).wait(timeout=0.1)
             engine.heal()

@@ -42,15 +42,17 @@ class TimeChapter:
         with session, connect_to(site, label="second") as second:
             grant = session.lock("a").acquire()
             engine.hang()
-            granted = Attempt(second.lock("a").acquire)
-            # Nobody asks, and nobody answers: the news comes by itself.
-            assert grant.lost.wait(WITHIN)
-            assert grant.standing is Standing.LOST
-            new = granted.outcome()
-            assert not grant.held
-            # The lease ended for its holder that much earlier.
-            assert grant._keeper.ends_at <= new.granted_at - margin
-            engine.heal()
+            try:
+                granted = Attempt(second.lock("a").acquire)
+                # Nobody asks, and nobody answers: the news comes by itself.
+                assert grant.lost.wait(WITHIN)
+                assert grant.standing is Standing.LOST
+                new = granted.outcome()
+                assert not grant.held
+                # The lease ended for its holder that much earlier.
+                assert grant._keeper.ends_at <= new.granted_at - margin
+            finally:
+                engine.heal()
 
     def test_failing_renewals_are_jeopardy_and_not_yet_a_loss(self, site: Site) -> None:
         session, engine = connect_brisk(site)

@@ -3,6 +3,7 @@
 
 import pytest
 
+from fencepost._runtime import threads as runtime
 from fencepost.core.claim import Ask
 from fencepost.core.event import Event, Unsettled
 from fencepost.errors import FencepostError
@@ -95,6 +96,8 @@ class WaitingChapter:
                 until_waiting(first, "a", 1)
                 engine.called("wait", times=round)
                 calls = list(engine.calls)
+                # Long enough for whoever polls to have asked again.
+                runtime.sleep(0.1)
                 held.release()
                 grant = attempt.outcome()
                 # It asked for nothing more, and had no reason to look by itself: the next renewal is far away.
