@@ -38,6 +38,7 @@ def test_nobody_counts_a_cycle_that_ended_before_or_after_the_window(contestant:
     until(lambda: contestant.contend(0, monotonic_ns() + 20_000_000) > 0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ACROSS)
 def test_nobody_gets_the_lock_while_another_process_holds_it(name: str, tmp_path: Path) -> None:
     holder = contestants.ALL[name](tmp_path)

@@ -33,6 +33,7 @@ def test_every_contestant_times_each_of_its_cycles(contestant: Contestant) -> No
     assert min(taken) > 0
 
 
+@pytest.mark.slow
 def test_nobody_gets_the_lock_while_another_process_holds_it(contestant: Contestant, port: int) -> None:
     with Troop(1) as troop:
         troop.ask("open", type(contestant), port)

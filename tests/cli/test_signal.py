@@ -11,6 +11,7 @@ import pytest
 import fencepost
 from tests.support.cli.program import FENCEPOST, SIGNALS, Program, children, ends, eventually, says
 
+QUICK = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 # Says what it is sent, and has a child of its own that does too.
 LISTENER = """
 import os, signal, sys
@@ -50,7 +51,11 @@ print("buried")
 """
 
 
-@pytest.mark.parametrize("signum", SIGNALS, ids=lambda each: each.name)
+@pytest.mark.parametrize(
+    "signum",
+    [*QUICK, *(pytest.param(signum, marks=pytest.mark.slow) for signum in SIGNALS if signum not in QUICK)],
+    ids=lambda each: each.name,
+)
 def test_signals_reach_the_whole_group(program: Program, signum: signal.Signals) -> None:
     running = program.start("run", "a", "--", sys.executable, "-c", LISTENER)
     assert (says(running), says(running)) == ("up", "up")

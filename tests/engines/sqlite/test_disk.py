@@ -54,7 +54,9 @@ def test_a_read_only_file_system_is_refused_with_what_to_do(child, tmp_path):
     assert "make its folder writable" in " ".join(message)
 
 
-@pytest.mark.parametrize("room", ["4k", "8k", "16k", "32k", "48k"])
+@pytest.mark.parametrize(
+    "room", ["4k", "48k", *(pytest.param(room, marks=pytest.mark.slow) for room in ("8k", "16k", "32k"))]
+)
 def test_a_full_disk_is_unavailable_with_what_to_do(child, tmp_path, room):
     word, *message = _in_private_mount(child, tmp_path / "mounted", f"size={room}").hears()
     assert word == "Unavailable", message
