@@ -128,6 +128,14 @@ def shared_server() -> int:
     return shared_postgresql().port
 
 
+@cache
+def shared_pgbouncer() -> PostgresqlServer:
+    """A pooler before the shared server, with fewer connections to it than most tests have sessions."""
+    pooler = pgbouncer(shared_server(), size=4)
+    pooler.start()
+    return pooler
+
+
 def _folder() -> Path:
     # The temporary folder of a test is often root's alone, and the server is not root.
     folder = Path(tempfile.mkdtemp(prefix="fencepost-postgresql-", dir=None if os.getuid() else "/tmp"))

@@ -1,8 +1,16 @@
 from collections.abc import Iterator
+from functools import cache
 
 import pytest
 
-from fencepost.testing.postgresql import USER, port_of, postgresql_server, query, shared_server
+from fencepost.testing.postgresql import (
+    USER,
+    PostgresqlServer,
+    port_of,
+    postgresql_server,
+    query,
+    shared_server,
+)
 from fencepost.testing.server import ServerProcess
 
 SCHEMES = ("postgresql", "postgresql+advisory")
@@ -20,11 +28,24 @@ def port() -> int:
     return port
 
 
+@cache
+def harmed_server() -> PostgresqlServer:
+    """A second one that all tests of this process share: making its files takes longer than a restart."""
+    server = postgresql_server()
+    server.start()
+    return server
+
+
 @pytest.fixture
 def server() -> Iterator[ServerProcess]:
-    """A server of this test's own."""
-    with postgresql_server() as server:
-        yield server
+    """A server without our schema. Whoever stops or kills it need not mend it."""
+    server = harmed_server()
+    query(server.port, "DROP SCHEMA IF EXISTS fencepost CASCADE")
+    yield server
+    if server.running:
+        server.resume()
+    else:
+        server.start()
 
 
 @pytest.fixture(params=SCHEMES)

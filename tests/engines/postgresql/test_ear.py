@@ -27,7 +27,7 @@ class Crowd:
         self._port = port
         self.waiters: list[Waiter] = []
         self.ear = threads.Ear(lambda message: self.waiters[int(message)].stir())
-        connection = threads.connect(locate(parse_url(at(port))), 5.0)
+        connection = threads.connect(locate(parse_url(at(port))), 60.0)
         connection.script("LISTEN crowd")
         self.ear.open(connection)
 
@@ -52,53 +52,53 @@ class Crowd:
 @pytest.fixture
 def crowd(port: int, monkeypatch: pytest.MonkeyPatch) -> Iterator[Crowd]:
     # Whoever is not told looks only when the test has failed.
-    monkeypatch.setattr(module, "LONGEST_NAP", 60.0)
+    monkeypatch.setattr(module, "LONGEST_NAP", 300.0)
     crowd = Crowd(port)
     yield crowd
     crowd.ear.close()
 
 
 def test_whoever_reads_hears_for_the_others(crowd: Crowd) -> None:
-    reader = crowd.join(60)
+    reader = crowd.join(300)
     until(lambda: not crowd.ear._present.is_vacant)
-    other = crowd.join(60)
+    other = crowd.join(300)
     crowd.tell(1)
-    other.join(20)
+    other.join(60)
     assert crowd.waiters[1].stirred
     assert not crowd.waiters[0].stirred
     crowd.tell(0)
-    reader.join(20)
+    reader.join(60)
     assert crowd.waiters[0].stirred
 
 
 def test_when_whoever_reads_leaves_another_reads_on(crowd: Crowd) -> None:
     reader = crowd.join(0.3)
-    until(lambda: not crowd.ear._present.is_vacant)
-    other = crowd.join(60)
-    reader.join(20)
+    until(lambda: not crowd.ear._present.is_vacant or not reader.is_alive())
+    other = crowd.join(300)
+    reader.join(60)
     crowd.tell(1)
-    other.join(20)
+    other.join(60)
     assert crowd.waiters[1].stirred
 
 
 def test_all_who_wait_are_told_that_nothing_can_be_heard_any_more(crowd: Crowd) -> None:
-    crowd_of_two = [crowd.join(60), crowd.join(60)]
+    crowd_of_two = [crowd.join(300), crowd.join(300)]
     until(lambda: not crowd.ear._present.is_vacant)
     query(crowd._port, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query = 'LISTEN crowd'")
     for each in crowd_of_two:
-        each.join(20)
+        each.join(60)
     assert all("was lost" in (waiter.over or "") for waiter in crowd.waiters)
 
 
 def test_closing_it_ends_the_wait_of_whoever_reads(crowd: Crowd) -> None:
-    reader = crowd.join(60)
+    reader = crowd.join(300)
     until(lambda: not crowd.ear._present.is_vacant)
     crowd.ear.close()
-    reader.join(20)
+    reader.join(60)
     assert not reader.is_alive()
 
 
 def test_statements_are_planned_once_for_all(port: int) -> None:
-    store = Store(parse_url(at(port)), 5.0)
+    store = Store(parse_url(at(port)), 60.0)
     assert store.value(Query("setting", "SELECT current_setting($1)"), b"plan_cache_mode") == b"force_generic_plan"
     store.close()

@@ -3,33 +3,49 @@
 import threading
 from collections.abc import Iterator
 
+import psycopg
 import pytest
 
 import fencepost
 from fencepost import Refused
+from fencepost.testing.condition import until
 from fencepost.testing.contract import CHAPTERS, Site
-from fencepost.testing.postgresql import pgbouncer, port_of
+from fencepost.testing.contract.postgresql import TTL
+from fencepost.testing.contract.postgresql import site as empty_site
+from fencepost.testing.postgresql import query, shared_pgbouncer, shared_server
 from tests.support.line import Line
 
 from .conftest import at
 
 
 @pytest.fixture
-def pooler(port: int) -> Iterator[int]:
-    with pgbouncer(port, size=4) as pooler:
-        yield port_of(pooler)
+def pooler() -> Iterator[int]:
+    """The port of the pooler that all tests of this process share, before an empty database."""
+    with empty_site("postgresql"):
+        # To empty it ends all connections to the server, also those of the pooler, which has to notice.
+        port = shared_pgbouncer().port
+        until(lambda: _answers(port))
+        yield port
+
+
+def _answers(port: int) -> bool:
+    try:
+        return query(port, "SELECT 1") == [(1,)]
+    except psycopg.OperationalError:
+        return False
 
 
 @pytest.fixture(params=["postgresql"])
-def site(port: int, pooler: int) -> Site:
+def site(pooler: int) -> Site:
     """Statements go through the pooler; listening goes past it."""
-    return Site(at(pooler, options=f"?listen={at(port)}"), ttl=1.2)
+    return Site(at(pooler, options=f"?listen={at(shared_server())}"), ttl=TTL)
 
 
 # The laws that a pooler could break; both flavours speak to it in the same way, so one of each is enough.
 for chapter in CHAPTERS:
     if (chapter.law, chapter.flavour) in {("token", "async"), ("waiting", "sync"), ("unknown", "async")}:
-        globals()[chapter.test_name] = chapter.tests
+        # Classes of their own: the same chapters, where they are not slow, stand in tests/contract.
+        globals()[chapter.test_name] = pytest.mark.slow(type(chapter.test_name, (chapter.tests,), {}))
 
 
 def test_advisory_locks_refuse_to_start_behind_it_and_name_the_other_mode(pooler: int) -> None:
@@ -43,24 +59,25 @@ async def test_asynchronous_advisory_locks_refuse_to_start_behind_it(pooler: int
 
 
 def test_without_a_way_around_it_waiters_look_again_and_keep_their_order(pooler: int) -> None:
-    sessions = [fencepost.connect(at(pooler), ttl=10, holder=str(number)) for number in range(4)]
+    sessions = [fencepost.connect(at(pooler), ttl=60, holder=str(number)) for number in range(4)]
     held = sessions[0].lock("a").acquire()
     line = Line(sessions[0])
     for session in sessions[1:]:
-        line.join(session.lock("a", timeout=30))
+        line.join(session.lock("a", timeout=60))
     held.release()
     assert [each.label for each in line.served()] == ["1", "2", "3"]
     for session in sessions:
         session.close()
 
 
+@pytest.mark.slow
 def test_more_sessions_than_connections_to_the_server_never_share_a_lock(pooler: int) -> None:
     inside = most = 0
     tokens: list[int] = []
 
     def work(number: int) -> None:
         nonlocal inside, most
-        with fencepost.connect(at(pooler), ttl=10, holder=str(number)) as session:
+        with fencepost.connect(at(pooler), ttl=60, holder=str(number)) as session:
             for _ in range(10):
                 with session.lock("a", timeout=60) as grant:
                     inside += 1

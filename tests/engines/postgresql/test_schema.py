@@ -2,25 +2,36 @@
 
 import multiprocessing
 import random
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 import fencepost
 from fencepost import Refused
 from fencepost.testing.postgresql import query
+from tests.support.patience import renew
 
 from .conftest import at
 
 
 def _lock(url: str) -> int:
-    with fencepost.connect(url, ttl=20) as session, session.lock("a") as grant:
+    with fencepost.connect(url, ttl=60) as session, session.lock("a") as grant:
         return grant.token
 
 
-def test_sixteen_processes_that_come_first_make_it_once(port: int) -> None:
-    with multiprocessing.get_context("spawn").Pool(16) as pool:
-        tokens = pool.map(_lock, [at(port)] * 16, chunksize=1)
-    assert len(set(tokens)) == 16
+def test_eight_sessions_that_come_first_make_it_once(port: int) -> None:
+    with ThreadPoolExecutor(8) as pool:
+        tokens = list(pool.map(_lock, [at(port)] * 8))
+    assert len(set(tokens)) == 8
+    assert query(port, "SELECT version FROM fencepost.version") == [(4,)]
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+def test_eight_processes_that_come_first_make_it_once(port: int) -> None:
+    with multiprocessing.get_context("spawn").Pool(8) as pool:
+        tokens = pool.map(_lock, [at(port)] * 8, chunksize=1)
+    assert len(set(tokens)) == 8
     assert query(port, "SELECT version FROM fencepost.version") == [(4,)]
 
 
@@ -64,13 +75,14 @@ def test_a_user_with_the_documented_rights_may_do_everything(port: int, scheme: 
         query(port, right)
     try:
         url = at(port, scheme, user="locker")
-        with fencepost.connect(url, ttl=3) as first, fencepost.connect(url, ttl=3) as second:
+        with fencepost.connect(url, ttl=60) as first, fencepost.connect(url, ttl=60) as second:
             held = first.lock("a").acquire()
             assert second.lock("a").try_acquire() is None
             assert second.look("a").holders[0].claim.token == held.token
             assert len(second.evict("a")) == 1
-            second.lock("a").acquire(timeout=5).release()
-            assert held.lost.wait(5)
+            second.lock("a").acquire(timeout=60).release()
+            renew(first)
+            assert held.lost.wait(60)
         query(port, "TRUNCATE fencepost.life")
         assert _lock(url) >= held.token + 2**32
     finally:
@@ -116,7 +128,7 @@ def test_what_the_dead_leave_behind_is_swept_up(port: int) -> None:
 
 def test_any_number_of_names_acquired_and_released_leaves_no_row(port: int) -> None:
     with fencepost.connect(at(port), ttl=60) as session:
-        for number in range(500):
+        for number in range(50):
             session.lock(f"name {number}").acquire().release()
         assert query(port, "SELECT count(*) FROM fencepost.claim") == [(0,)]
 
@@ -135,6 +147,7 @@ def test_evictions_are_remembered_up_to_a_thousand(port: int) -> None:
         assert query(port, "SELECT count(*) FROM fencepost.eviction") == [(1000,)]
 
 
+@pytest.mark.unit
 @pytest.mark.parametrize(
     ("url", "message"),
     [

@@ -52,8 +52,8 @@ def test_whoever_waits_has_it_when_the_other_transaction_ends(port: int, pair: t
         waiter.start()
         until(lambda: query(port, WAITING))
         assert not had.is_set()
-    assert had.wait(10)
-    waiter.join(10)
+    assert had.wait(60)
+    waiter.join(60)
 
 
 def test_shared_locks_exclude_exclusive_ones_only(pair: tuple[Plain, Plain]) -> None:
@@ -72,7 +72,7 @@ def test_it_excludes_a_session_with_advisory_locks_and_the_other_way_round(
         with first.transaction():
             xact_lock(first, "a")
             assert session.lock("a").try_acquire() is None
-        with session.lock("a", timeout=5), first.transaction():
+        with session.lock("a", timeout=60), first.transaction():
             assert not try_xact_lock(first, "a")
 
 

@@ -1,7 +1,10 @@
 """Connections: no answer ever reaches another than who asked."""
 
 import asyncio
+import threading
+from collections.abc import Iterator
 
+import psycopg
 import pytest
 
 from fencepost._runtime.clock import boottime
@@ -12,14 +15,45 @@ from fencepost.engines.postgresql.trouble import ServerError
 from fencepost.engines.postgresql.wire import aio, threads
 from fencepost.errors import Refused, Unavailable
 from fencepost.testing.port import free_port
-from fencepost.testing.postgresql import query
+from fencepost.testing.postgresql import connect, query
 from fencepost.testing.proxy import Proxy
 
 from .conftest import at
 
-LATE = Query("late", "SELECT $1::text, pg_sleep(0.3)")
-WRONG = Query("wrong", "SELECT $1::int / length(pg_sleep(0.2)::text)")
+# They wait at a gate.
+LATE = Query("late", "SELECT $1::text, pg_advisory_xact_lock_shared(7)")
+WRONG = Query("wrong", "SELECT $1::int / length(pg_advisory_xact_lock_shared(7)::text)")
 ECHO = Query("echo", "SELECT $1::text")
+
+
+class Gate:
+    """Where LATE and WRONG wait: they are answered when it is open, and not before."""
+
+    def __init__(self, keeper: psycopg.Connection[tuple[object, ...]]) -> None:
+        self._keeper = keeper
+        self._opening: threading.Timer | None = None
+
+    def shut(self) -> None:
+        if self._opening is not None:
+            self._opening.join()
+        self._keeper.execute("SELECT pg_advisory_lock(7)")
+
+    def open_soon(self) -> None:
+        """When whoever waits for it has had the time to begin with that."""
+        self._opening = threading.Timer(0.1, self._keeper.execute, ["SELECT pg_advisory_unlock(7)"])
+        self._opening.start()
+
+    def close(self) -> None:
+        if self._opening is not None:
+            self._opening.join()
+
+
+@pytest.fixture
+def gate(port: int) -> Iterator[Gate]:
+    with connect(port) as keeper:
+        gate = Gate(keeper)
+        yield gate
+        gate.close()
 
 
 def address(port: int) -> Address:
@@ -27,15 +61,21 @@ def address(port: int) -> Address:
 
 
 @pytest.mark.parametrize("pooled", [False, True])
-def test_an_answer_that_comes_too_late_is_nobodys(port: int, pooled: bool) -> None:
-    connection = threads.connect(address(port), 5.0)
+def test_an_answer_that_comes_too_late_is_nobodys(port: int, gate: Gate, pooled: bool) -> None:
+    connection = threads.connect(address(port), 60.0)
     connection.pooled = pooled
+    gate.shut()
     assert connection.ask(LATE, (b"one",), 1) is None
+    gate.open_soon()
     assert value(connection.call(ECHO, b"two")) == b"two"
+    gate.shut()
     assert connection.ask(WRONG, (b"1",), 1) is None
+    gate.open_soon()
     assert value(connection.call(ECHO, b"three")) == b"three"
+    gate.shut()
     assert connection.ask(LATE, (b"four",), 1) is None
-    result = connection.finish(boottime() + 20)
+    gate.open_soon()
+    result = connection.finish(boottime() + 60)
     assert result is not None
     assert value(result) == b"four"
     with pytest.raises(ServerError, match="division by zero"):
@@ -44,18 +84,24 @@ def test_an_answer_that_comes_too_late_is_nobodys(port: int, pooled: bool) -> No
 
 
 @pytest.mark.parametrize("pooled", [False, True])
-async def test_an_asynchronous_answer_that_comes_too_late_is_nobodys(port: int, pooled: bool) -> None:
-    connection = await aio.connect(address(port), 5.0)
+async def test_an_asynchronous_answer_that_comes_too_late_is_nobodys(port: int, gate: Gate, pooled: bool) -> None:
+    connection = await aio.connect(address(port), 60.0)
     connection.pooled = pooled
+    gate.shut()
     assert await connection.ask(LATE, (b"one",), 1) is None
+    gate.open_soon()
     assert value(await connection.call(ECHO, b"two")) == b"two"
+    gate.shut()
     assert await connection.ask(WRONG, (b"1",), 1) is None
+    gate.open_soon()
     assert value(await connection.call(ECHO, b"three")) == b"three"
     for each in (LATE, ECHO, WRONG):
+        gate.shut()
         call = asyncio.ensure_future(connection.call(each, b"1"))
         await asyncio.sleep(0.01)
         call.cancel()
         await asyncio.gather(call, return_exceptions=True)
+        gate.open_soon()
         assert value(await connection.call(ECHO, b"four")) == b"four"
     with pytest.raises(ServerError, match="division by zero"):
         await connection.call(WRONG, b"1")
@@ -64,24 +110,24 @@ async def test_an_asynchronous_answer_that_comes_too_late_is_nobodys(port: int, 
 
 def test_a_server_that_does_not_answer_is_unavailable_in_time(port: int) -> None:
     with Proxy(port) as proxy:
-        connection = threads.connect(address(proxy.port), 0.3)
+        connection = threads.connect(address(proxy.port), 60.0)
         assert value(connection.call(ECHO, b"one")) == b"one"
         proxy.hold()
+        connection._patience = 300
         with pytest.raises(Unavailable, match=r"did not answer within 0\.3 s"):
             connection.call(ECHO, b"two")
         proxy.heal()
+        connection._patience = 60_000
         assert value(connection.call(ECHO, b"three")) == b"three"
         connection.close()
 
 
 def test_the_end_of_a_connection_is_told_though_nobody_reads(port: int) -> None:
-    from threading import Event
-
-    connection = threads.connect(address(port), 5.0)
-    ended = Event()
+    connection = threads.connect(address(port), 60.0)
+    ended = threading.Event()
     connection.on_end(ended.set)
     query(port, "SELECT pg_terminate_backend(%s)", connection.pid)
-    assert ended.wait(5)
+    assert ended.wait(60)
     with pytest.raises((ServerError, Unavailable)):
         connection.call(ECHO, b"one")
     assert not connection.is_open
@@ -89,11 +135,11 @@ def test_the_end_of_a_connection_is_told_though_nobody_reads(port: int) -> None:
 
 
 async def test_the_end_of_an_asynchronous_connection_is_told_though_nobody_waits(port: int) -> None:
-    connection = await aio.connect(address(port), 5.0)
+    connection = await aio.connect(address(port), 60.0)
     ended = asyncio.Event()
     connection.on_end(ended.set)
     query(port, "SELECT pg_terminate_backend(%s)", connection.pid)
-    await asyncio.wait_for(ended.wait(), 5)
+    await asyncio.wait_for(ended.wait(), 60)
     with pytest.raises(Unavailable):
         await connection.call(ECHO, b"one")
 
@@ -101,14 +147,14 @@ async def test_the_end_of_an_asynchronous_connection_is_told_though_nobody_waits
 async def test_nobody_there_is_unavailable_and_not_being_let_in_is_refused(port: int) -> None:
     nowhere = address(free_port())
     with pytest.raises(Unavailable, match="refused"):
-        threads.connect(nowhere, 1.0)
+        threads.connect(nowhere, 60.0)
     with pytest.raises(Unavailable, match="refused"):
-        await aio.connect(nowhere, 1.0)
+        await aio.connect(nowhere, 60.0)
     stranger = locate(parse_url(at(port, user="stranger")))
     with pytest.raises(Refused, match='role "stranger" does not exist'):
-        threads.connect(stranger, 1.0)
+        threads.connect(stranger, 60.0)
     with pytest.raises(Refused, match='role "stranger" does not exist'):
-        await aio.connect(stranger, 1.0)
+        await aio.connect(stranger, 60.0)
 
 
 def test_an_array_holds_any_text(port: int) -> None:
