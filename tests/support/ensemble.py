@@ -26,7 +26,7 @@ class EnsembleSite(Site):
         super().__init__(urls[0], **more)
 
     @property
-    def url(self) -> str:  # type: ignore[override]
+    def url(self) -> str:
         return next(self._turns)
 
     @url.setter

@@ -6,13 +6,14 @@ from contextlib import ExitStack
 
 import pytest
 
+from fencepost import Unavailable
 from fencepost.primitives._async.connect import connect_async
 from fencepost.testing import condition
 from fencepost.testing.contract._async.attempt import until
 from fencepost.testing.port import free_port
 from fencepost.testing.proxy import Proxy
 from fencepost.testing.zookeeper import UP, ZookeeperServer
-from tests.support.zookeeper._async.patience import ENDING, LASTING, PATIENCE, so
+from tests.support.zookeeper._async.patience import ENDING, LASTING, PATIENCE, apart
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
@@ -37,9 +38,18 @@ class Parted:
         for server in (*others, self.follower):
             stack.callback(server.close)
             server.start()
-        condition.until(
-            lambda: sorted(each.mode for each in (self.follower, *others)) == ["follower", "follower", "leader"], UP
-        )
+        self.heal()
+
+    def heal(self) -> None:
+        """Let it follow again, and wait until it does."""
+        for proxy in self.links.values():
+            proxy.heal()
+        servers = (self.follower, *self.others)
+        condition.until(lambda: sorted(each.mode for each in servers) == ["follower", "follower", "leader"], UP)
+
+    @property
+    def elsewhere(self) -> str:
+        return ",".join(f"127.0.0.1:{server.port}" for server in self.others)
 
     def part(self) -> None:
         for proxy in self.links.values():
@@ -47,18 +57,24 @@ class Parted:
             proxy.drop_replies()
 
 
-@pytest.fixture
-def parted() -> Iterator[Parted]:
+@pytest.fixture(scope="module")
+def three() -> Iterator[Parted]:
     with ExitStack() as stack:
         yield Parted(stack)
 
 
+@pytest.fixture
+def parted(three: Parted) -> Iterator[Parted]:
+    three.heal()
+    yield three
+    three.heal()
+
+
 async def test_a_holder_at_a_follower_that_was_cut_off_is_told_before_another_is_granted(parted: Parted) -> None:
     assert parted.follower.mode == "follower"
-    elsewhere = ",".join(f"127.0.0.1:{server.port}" for server in parted.others)
     async with (
         connect_async(f"zookeeper://127.0.0.1:{parted.follower.port}/parted", ttl=ENDING) as cut,
-        connect_async(f"zookeeper://{elsewhere}/parted", ttl=LASTING) as other,
+        connect_async(f"zookeeper://{parted.elsewhere}/parted", ttl=LASTING) as other,
     ):
         old = await cut.lock("a").acquire()
         await until((await cut.keeper())._renew, PATIENCE)
@@ -69,8 +85,21 @@ async def test_a_holder_at_a_follower_that_was_cut_off_is_told_before_another_is
         assert not old.held
         assert old._keeper.ends_at <= new.granted_at
         assert new.token > old.token
-        for proxy in parted.links.values():
-            proxy.heal()
-        await so(lambda: parted.follower.mode == "follower")
+        await apart(parted.heal)
         async with cut.lock("b", timeout=PATIENCE):
             pass
+
+
+async def test_what_a_follower_knows_that_was_cut_off_is_not_shown(parted: Parted) -> None:
+    async with (
+        connect_async(f"zookeeper://127.0.0.1:{parted.follower.port}/shown", ttl=ENDING) as cut,
+        connect_async(f"zookeeper://{parted.elsewhere}/shown", ttl=LASTING) as other,
+    ):
+        held = await other.lock("a").acquire(timeout=PATIENCE)
+        assert [each.claim.token for each in (await cut.look("a")).holders] == [held.token]
+        parted.part()
+        await held.release()
+        # It would show the holder that it last heard of.
+        with pytest.raises(Unavailable):
+            await cut.look("a")
+        await apart(parted.heal)

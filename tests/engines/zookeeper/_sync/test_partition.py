@@ -6,13 +6,14 @@ from contextlib import ExitStack
 
 import pytest
 
+from fencepost import Unavailable
 from fencepost.primitives._sync.connect import connect
 from fencepost.testing import condition
 from fencepost.testing.contract._sync.attempt import until
 from fencepost.testing.port import free_port
 from fencepost.testing.proxy import Proxy
 from fencepost.testing.zookeeper import UP, ZookeeperServer
-from tests.support.zookeeper._sync.patience import ENDING, LASTING, PATIENCE, so
+from tests.support.zookeeper._sync.patience import ENDING, LASTING, PATIENCE, apart
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
@@ -37,9 +38,18 @@ class Parted:
         for server in (*others, self.follower):
             stack.callback(server.close)
             server.start()
-        condition.until(
-            lambda: sorted(each.mode for each in (self.follower, *others)) == ["follower", "follower", "leader"], UP
-        )
+        self.heal()
+
+    def heal(self) -> None:
+        """Let it follow again, and wait until it does."""
+        for proxy in self.links.values():
+            proxy.heal()
+        servers = (self.follower, *self.others)
+        condition.until(lambda: sorted(each.mode for each in servers) == ["follower", "follower", "leader"], UP)
+
+    @property
+    def elsewhere(self) -> str:
+        return ",".join(f"127.0.0.1:{server.port}" for server in self.others)
 
     def part(self) -> None:
         for proxy in self.links.values():
@@ -47,18 +57,24 @@ class Parted:
             proxy.drop_replies()
 
 
-@pytest.fixture
-def parted() -> Iterator[Parted]:
+@pytest.fixture(scope="module")
+def three() -> Iterator[Parted]:
     with ExitStack() as stack:
         yield Parted(stack)
 
 
+@pytest.fixture
+def parted(three: Parted) -> Iterator[Parted]:
+    three.heal()
+    yield three
+    three.heal()
+
+
 def test_a_holder_at_a_follower_that_was_cut_off_is_told_before_another_is_granted(parted: Parted) -> None:
     assert parted.follower.mode == "follower"
-    elsewhere = ",".join(f"127.0.0.1:{server.port}" for server in parted.others)
     with (
         connect(f"zookeeper://127.0.0.1:{parted.follower.port}/parted", ttl=ENDING) as cut,
-        connect(f"zookeeper://{elsewhere}/parted", ttl=LASTING) as other,
+        connect(f"zookeeper://{parted.elsewhere}/parted", ttl=LASTING) as other,
     ):
         old = cut.lock("a").acquire()
         until((cut.keeper())._renew, PATIENCE)
@@ -69,8 +85,21 @@ def test_a_holder_at_a_follower_that_was_cut_off_is_told_before_another_is_grant
         assert not old.held
         assert old._keeper.ends_at <= new.granted_at
         assert new.token > old.token
-        for proxy in parted.links.values():
-            proxy.heal()
-        so(lambda: parted.follower.mode == "follower")
+        apart(parted.heal)
         with cut.lock("b", timeout=PATIENCE):
             pass
+
+
+def test_what_a_follower_knows_that_was_cut_off_is_not_shown(parted: Parted) -> None:
+    with (
+        connect(f"zookeeper://127.0.0.1:{parted.follower.port}/shown", ttl=ENDING) as cut,
+        connect(f"zookeeper://{parted.elsewhere}/shown", ttl=LASTING) as other,
+    ):
+        held = other.lock("a").acquire(timeout=PATIENCE)
+        assert [each.claim.token for each in (cut.look("a")).holders] == [held.token]
+        parted.part()
+        held.release()
+        # It would show the holder that it last heard of.
+        with pytest.raises(Unavailable):
+            cut.look("a")
+        apart(parted.heal)
