@@ -10,7 +10,7 @@ from fencepost._runtime import aio as runtime
 from fencepost.primitives._async.session import AsyncSession
 from fencepost.session._async.grant import AsyncGrant
 from fencepost.testing.contract._async.attempt import AsyncAttempt, until
-from fencepost.testing.contract._async.place import connect_faulty, connect_to, waiters
+from fencepost.testing.contract._async.place import LASTING, connect_faulty, connect_to, waiters
 from fencepost.testing.contract.need import needs
 from fencepost.testing.contract.site import Site
 
@@ -18,8 +18,8 @@ SESSIONS = 4
 MANY = 100
 # Where who is woken does not depend on how many wait.
 SOME = 20
-# Longer than any engine takes to let so many come on a busy machine: their waits end with the lease and begin anew.
-TTL = 300.0
+# Longer than any engine takes to let so many come: their waits end with the lease and begin anew.
+TTL = LASTING
 LONG = 90.0
 # Long enough for any other to stir, if it was woken.
 A_WHILE = 0.1

@@ -10,7 +10,7 @@ from fencepost._runtime import threads as runtime
 from fencepost.primitives._sync.session import Session
 from fencepost.session._sync.grant import Grant
 from fencepost.testing.contract._sync.attempt import Attempt, until
-from fencepost.testing.contract._sync.place import connect_faulty, connect_to, waiters
+from fencepost.testing.contract._sync.place import LASTING, connect_faulty, connect_to, waiters
 from fencepost.testing.contract.need import needs
 from fencepost.testing.contract.site import Site
 
@@ -18,8 +18,8 @@ SESSIONS = 4
 MANY = 100
 # Where who is woken does not depend on how many wait.
 SOME = 20
-# Longer than any engine takes to let so many come on a busy machine: their waits end with the lease and begin anew.
-TTL = 300.0
+# Longer than any engine takes to let so many come: their waits end with the lease and begin anew.
+TTL = LASTING
 LONG = 90.0
 # Long enough for any other to stir, if it was woken.
 A_WHILE = 0.1
