@@ -18,15 +18,20 @@ def children(pid: int) -> list[int]:
     return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
 
 
-def is_gone(pid: int) -> bool:
+def state(pid: int) -> str:
+    """The letter that the kernel has for it, Z if it is gone."""
     try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
     except (FileNotFoundError, ProcessLookupError):
-        return True
+        return "Z"
+
+
+def is_gone(pid: int) -> bool:
+    return state(pid) == "Z"
 
 
 def is_stopped(pid: int) -> bool:
-    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "T"
+    return state(pid) == "T"
 
 
 @pytest.mark.slow
@@ -57,7 +62,8 @@ def test_however_it_ends_no_worker_is_left(ending: signal.Signals, tmp_path: Pat
     try:
         until(lambda: len(children(demo.pid)) == 5, within=60)
         workers = children(demo.pid)
-        until(lambda: any(is_stopped(worker) for worker in workers), within=60)
+        until(lambda: demo.poll() is not None or any(is_stopped(worker) for worker in workers), within=60)
+        assert demo.returncode is None, (demo.stderr or sys.stderr).read()
         demo.send_signal(ending)
         _, complaint = demo.communicate(timeout=60)
         until(lambda: all(is_gone(worker) for worker in workers), within=60)

@@ -4,6 +4,7 @@ In every round it is the same ordinary code: it does not ask whether it still ho
 writes. Whether that does harm is up to the ledger's fence.
 """
 
+import ctypes
 import logging
 import random
 import signal
@@ -16,6 +17,8 @@ import fencepost
 from fencepost.demo.ledger import Ledger
 from fencepost.demo.news import Step, tell
 from fencepost.demo.posting import NAME, Fencing, post
+
+PR_SET_PDEATHSIG = 1
 
 
 class Worker:
@@ -69,12 +72,21 @@ def main(name: str, folder: str, fencing: str, ttl: str, most_thought: str, seed
         worker.stopping = True
 
     signal.signal(signal.SIGTERM, stop)
+    if sys.platform == "linux":
+        # Should the demo be killed outright, the kernel hangs up on our group only if we stand still completely by
+        # then: killed a moment after it stopped us, it would leave us stopped for ever.
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     # Nobody listens any more if the demo was killed outright: end like any program at the end of a broken pipe.
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     # Losses are expected here, and shown by the demo.
     logging.getLogger("fencepost").addHandler(logging.NullHandler())
-    with fencepost.connect(f"sqlite:///{folder}/locks.db", ttl=float(ttl), holder=name) as session:
-        worker.work(session)
+    while not worker.stopping:
+        try:
+            with fencepost.connect(f"sqlite:///{folder}/locks.db", ttl=float(ttl), holder=name) as session:
+                worker.work(session)
+        except fencepost.EngineError as error:
+            # With so short a ttl, a busy machine is reason enough not to get a lease at the first attempt.
+            tell(sys.stdout.fileno(), Step.TROUBLED, detail=str(error))
     ledger.close()
 
 
