@@ -10,5 +10,4 @@ def _url(store: str) -> str:
     return f"postgresql://{USER}@127.0.0.1:{port}/postgres?schema=machine"
 
 
-TestPostgresql, TestAsyncPostgresql = lives("postgresql", _url, examples=2, steps=15, quick=True)
-TestLongPostgresql, TestLongAsyncPostgresql = lives("postgresql", _url, examples=15)
+TestPostgresql, TestAsyncPostgresql = lives("postgresql", _url, examples=10)

@@ -10,5 +10,4 @@ def _url(store: str) -> str:
     return f"redis://127.0.0.1:{shared_server()}?prefix={store}{uuid.uuid4().hex}/"
 
 
-TestRedis, TestAsyncRedis = lives("redis", _url, examples=5, quick=True)
-TestLongRedis, TestLongAsyncRedis = lives("redis", _url, examples=50)
+TestRedis, TestAsyncRedis = lives("redis", _url, examples=25)

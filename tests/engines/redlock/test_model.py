@@ -10,5 +10,4 @@ def _url(store: str) -> str:
     return url_of(shared_nodes(), f"?prefix={store}{uuid.uuid4().hex}/")
 
 
-TestRedlock, TestAsyncRedlock = lives("redlock", _url, examples=2, steps=15, quick=True)
-TestLongRedlock, TestLongAsyncRedlock = lives("redlock", _url, examples=20, steps=25)
+TestRedlock, TestAsyncRedlock = lives("redlock", _url, examples=20)
