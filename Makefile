@@ -4,7 +4,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 # How many test processes, for people and for CI alike: the suite mostly waits, for processes, leases and servers.
-JOBS ?= 4
+JOBS ?= 6
 # What to run of the tests: ENGINE is any scheme of an engine, CHAPTER one of the contract, ARGS goes to pytest.
 ENGINE ?=
 CHAPTER ?=

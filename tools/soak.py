@@ -20,7 +20,7 @@ def main() -> int:
     parser.add_argument("--minutes", type=float, default=10.0)
     parser.add_argument("--seed", type=int, default=None, help="of the first round; by default a new one")
     parser.add_argument("--engine", default="")
-    parser.add_argument("--jobs", default="4")
+    parser.add_argument("--jobs", default="6")
     options = parser.parse_args()
     first = random.randrange(10**6) if options.seed is None else options.seed
     engine = ["--engine", options.engine] if options.engine else []

@@ -42,8 +42,8 @@ sys.exit(os.waitstatus_to_exitcode(status))
 BUSY = """
 import os, signal, sys, time
 signal.signal(signal.SIGCONT, lambda *_: print("went on", file=sys.stderr))
-print("up", os.getpid(), ".", file=sys.stderr)
 try:
+    print("up", os.getpid(), ".", file=sys.stderr)
     time.sleep(60)
 except KeyboardInterrupt:
     sys.exit(3)

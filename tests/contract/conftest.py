@@ -6,6 +6,7 @@ import pytest
 
 from fencepost.testing.contract import CHAPTERS, SITES, Site
 from tests.contract.matrix import is_quick, schemes_of
+from tests.support.tier import engine_of
 
 LAW_OF = {chapter.tests: chapter.law for chapter in CHAPTERS}
 
@@ -19,8 +20,11 @@ def site(request: pytest.FixtureRequest) -> Iterator[Site]:
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     law = LAW_OF.get(metafunc.cls)
     if law:
-        schemes = [pytest.param(scheme, marks=_marks(scheme, law)) for scheme in schemes_of(law)]
-        metafunc.parametrize("site", schemes, indirect=True, ids=schemes_of(law))
+        # Only those that will be kept: collecting all takes longer than many a test.
+        wanted = metafunc.config.getoption("engine")
+        schemes = [scheme for scheme in schemes_of(law) if not wanted or engine_of(wanted) == engine_of(scheme)]
+        parameters = [pytest.param(scheme, marks=_marks(scheme, law)) for scheme in schemes]
+        metafunc.parametrize("site", parameters, indirect=True, ids=schemes)
 
 
 def _marks(scheme: str, law: str) -> list[pytest.MarkDecorator]:

@@ -37,14 +37,14 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     kept = [
         item
         for item in items
-        if (not scheme or _engine(scheme) in _engines(item)) and (not law or _chapter(item) in _chapters(law))
+        if (not scheme or engine_of(scheme) in _engines(item)) and (not law or _chapter(item) in _chapters(law))
     ]
     if len(kept) < len(items):
         config.hook.pytest_deselected(items=list(set(items) - set(kept)))
         items[:] = kept
 
 
-def _engine(scheme: str) -> str:
+def engine_of(scheme: str) -> str:
     """What the folder of an engine's tests is called, whichever of its schemes is given."""
     plain = scheme.partition("+")[0]
     return plain if plain.removesuffix("s") not in SITES else plain.removesuffix("s")
@@ -55,7 +55,7 @@ def _engines(item: pytest.Item) -> set[str]:
     callspec = getattr(item, "callspec", None)
     parameters = callspec.params.values() if callspec else ()
     schemes = {each for each in parameters if isinstance(each, str) and each in SITES}
-    return {_engine(scheme) for scheme in schemes} | set(_folder(item).parts)
+    return {engine_of(scheme) for scheme in schemes} | set(_folder(item).parts)
 
 
 def _folder(item: pytest.Item) -> Path:
