@@ -1,5 +1,7 @@
 # The front door. Every target sets up what it needs: a virtual environment, and for tests the servers they start.
 
+# Sources are compiled once, not in each of the many processes that tests start.
+unexport PYTHONDONTWRITEBYTECODE
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready

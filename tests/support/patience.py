@@ -1,4 +1,4 @@
-"""Sessions whose engine waits for an answer as long as a test wants, and renewals that come when a test wants.
+"""Sessions whose engine waits for an answer as long as a test wants.
 
 `connect` takes a third of the lease for the patience. A test that must tell who waits for a dead server wants more of
 it than any machine is slow; a test whose server is silent wants less, under a lease that goes on all the same.
@@ -9,7 +9,6 @@ from fencepost._runtime import aio, threads
 from fencepost.contract import registry
 from fencepost.core.lease import Terms
 from fencepost.core.url import parse_url
-from fencepost.testing.condition import until
 
 
 def connect(url: str, *, ttl: float, patience: float) -> fencepost.Session:
@@ -22,17 +21,3 @@ def connect_async(url: str, *, ttl: float, patience: float) -> fencepost.AsyncSe
     address, clock = parse_url(url), aio.BootClock()
     engine = registry.async_engine(address.scheme)(address, clock=clock, patience=patience)
     return fencepost.AsyncSession(engine, Terms(ttl), label="patient", clock=clock)
-
-
-def renew(session: fencepost.Session) -> None:
-    """What its keeper does at every third of the lease, now: a renewal that is answered, and what was left open."""
-    keeper = session.keeper()
-    until(keeper._renew)
-    keeper.settlement.settle_all()
-
-
-async def renew_async(session: fencepost.AsyncSession) -> None:
-    keeper = await session.keeper()
-    while not await keeper._renew():
-        pass
-    await keeper.settlement.settle_all()

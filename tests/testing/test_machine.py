@@ -35,6 +35,7 @@ def url(scheme: str, folder: Path, store: str) -> str:
     return f"memory://{store}" if scheme == "memory" else f"{scheme}://{folder / store}.db"
 
 
+@pytest.mark.storm
 @pytest.mark.parametrize("scheme", ["memory", "sqlite"])
 def test_the_engine_agrees_with_the_model(scheme: str, folder: Path) -> None:
     kind = registry.engine(scheme)
@@ -42,6 +43,7 @@ def test_the_engine_agrees_with_the_model(scheme: str, folder: Path) -> None:
     run_engine_machine(machine, settings=THOROUGH)
 
 
+@pytest.mark.storm
 @pytest.mark.parametrize("scheme", ["memory", "sqlite"])
 def test_the_asynchronous_engine_agrees_with_the_model(scheme: str, folder: Path) -> None:
     kind = registry.async_engine(scheme)

@@ -7,7 +7,7 @@ from fencepost.contract.answer import Cell
 from fencepost.engines.postgresql.query import Query
 from fencepost.testing.condition import until
 from fencepost.testing.postgresql import query
-from tests.support.patience import renew
+from tests.support.renewal import renew
 
 from .conftest import at
 

@@ -9,7 +9,7 @@ import pytest
 import fencepost
 from fencepost import Refused
 from fencepost.testing.postgresql import query
-from tests.support.patience import renew
+from tests.support.renewal import renew
 
 from .conftest import at
 

@@ -14,7 +14,7 @@ from fencepost.core.url import parse_url
 from fencepost.engines.redis._sync.engine import Engine
 from fencepost.testing.condition import until
 from fencepost.testing.redis import command
-from tests.support.patience import renew
+from tests.support.renewal import renew
 
 # FENCEPOST_NAMES=1000000 takes about a minute.
 NAMES = int(os.environ.get("FENCEPOST_NAMES", "2000"))

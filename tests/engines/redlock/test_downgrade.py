@@ -13,7 +13,8 @@ from fencepost.core.claim import Request
 from fencepost.testing.condition import until
 from fencepost.testing.redis import command, port_of
 from fencepost.testing.server import ServerProcess
-from tests.support.patience import connect, renew
+from tests.support.patience import connect
+from tests.support.renewal import renew
 
 from .conftest import url_of
 

@@ -14,7 +14,8 @@ from fencepost.testing.condition import until
 from fencepost.testing.proxy import Proxy
 from fencepost.testing.redis import command, port_of
 from fencepost.testing.server import ServerProcess
-from tests.support.patience import connect, connect_async, renew, renew_async
+from tests.support.patience import connect, connect_async
+from tests.support.renewal import renew, renew_async
 
 from .conftest import url_of
 
