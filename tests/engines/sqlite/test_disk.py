@@ -1,4 +1,4 @@
-"""The state file as other processes and the disk have it: many at once, full, read-only, private, far away."""
+"""The state file as other processes and the disk have it: many at once, full, read-only, private, far away, linked."""
 
 import os
 import stat
@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from fencepost.contract.answer import Busy, Granted
 from fencepost.engines.sqlite import gate
 from fencepost.testing.condition import until
 
@@ -100,3 +101,24 @@ def test_a_path_longer_than_a_socket_address_works(user, tmp_path):
     queued = two.queue("it")
     one.engine.release(claim)
     assert two.engine.wait(queued, 5.0).tokens[0] > claim.token
+
+
+@pytest.mark.parametrize("linked", ["file", "folder", "nothing yet"])
+def test_a_file_that_is_reached_by_a_link_is_the_same_file(path, user, tmp_path, linked):
+    if linked != "nothing yet":
+        user().engine.close()
+    link = tmp_path / "linked" / "locks.db"
+    if linked == "folder":
+        path.parent.mkdir(exist_ok=True)
+        link.parent.symlink_to(path.parent)
+    else:
+        link.parent.mkdir()
+        link.symlink_to(path)
+    straight, around = user(), user(at=link)
+    held = straight.hold("it")
+    assert isinstance(around.engine.claim(around.request("it"), wait=False), Busy)
+    queued = around.queue("it")
+    straight.engine.release(held)
+    answer = around.engine.wait(queued, 20.0)
+    assert isinstance(answer, Granted)
+    assert answer.tokens[0] > held.token

@@ -7,15 +7,19 @@ from fencepost.core.url import Url
 
 
 def locate(url: Url) -> str:
-    """The absolute path that the URL means; without one, the user's own state folder."""
+    """The absolute path that the URL means; without one, the user's own state folder.
+
+    Without symbolic links: gate, mailboxes and counters stand beside the file that SQLite opens, and there is one of
+    each however the file is reached.
+    """
     url.check_options()
     if url.hosts:
         host = url.hosts[0][0]
         raise ValueError(f"{url} has a host, '{host}': write three slashes, such as sqlite:///tmp/locks.db")
     if url.path in ("", "/"):
         state = os.environ.get("XDG_STATE_HOME") or os.path.expanduser("~/.local/state")
-        return os.path.join(os.path.abspath(state), "fencepost", "locks.db")
-    return os.path.abspath("/" + url.path.lstrip("/"))
+        return os.path.realpath(os.path.join(state, "fencepost", "locks.db"))
+    return os.path.realpath("/" + url.path.lstrip("/"))
 
 
 def make_folder(path: str) -> None:

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, cast
 
 from fencepost._runtime import aio as runtime
 from fencepost._runtime.lobby import Lobby
@@ -43,13 +43,13 @@ class Connection(Protocol):
         return self.error is None and not self._talk.leaving
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)
-        self._transport = transport
+        # Not asserted: the transports of other event loops, uvloop's among them, share the methods and not the class.
+        self._transport = cast(asyncio.Transport, transport)
         if self.error is not None:
-            # Whoever wanted it did not stay.
-            transport.abort()
+            # The caller gave up while we were connecting.
+            self._transport.abort()
         else:
-            transport.write(PREFACE)
+            self._transport.write(PREFACE)
 
     async def greeted(self) -> None:
         await self._greeted

@@ -1,6 +1,7 @@
 """Asynchronous connections: a caller takes a free one, or makes one."""
 
 import asyncio
+from typing import cast
 
 from fencepost._runtime.clock import LONGEST_NAP, boottime
 from fencepost._runtime.protocol import Protocol
@@ -26,11 +27,11 @@ class Connection(Protocol):
         self._answer: asyncio.Future[Response | None] | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)
-        self._transport = transport
+        # Not asserted: the transports of other event loops, uvloop's among them, share the methods and not the class.
+        self._transport = cast(asyncio.Transport, transport)
         if self.error is not None:
-            # Whoever wanted it did not stay.
-            transport.abort()
+            # The caller gave up while we were connecting.
+            self._transport.abort()
 
     def send(self, request: bytes) -> "asyncio.Future[Response | None]":
         future = self._answer = self._loop.create_future()

@@ -3,6 +3,7 @@
 import asyncio
 import ssl
 from collections.abc import Sequence
+from typing import cast
 
 from fencepost._runtime import aio as runtime
 from fencepost._runtime.clock import LONGEST_NAP, boottime
@@ -137,11 +138,11 @@ class Connection(Protocol):
     # What the event loop calls
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)
-        self._transport = transport
+        # Not asserted: the transports of other event loops, uvloop's among them, share the methods and not the class.
+        self._transport = cast(asyncio.Transport, transport)
         if self.error is not None:
-            # Whoever wanted it did not stay.
-            transport.abort()
+            # The caller gave up while we were connecting.
+            self._transport.abort()
 
     def data_received(self, data: bytes) -> None:
         try:

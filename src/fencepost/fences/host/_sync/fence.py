@@ -28,7 +28,8 @@ class HostFence:
     """
 
     def __init__(self, path: "str | os.PathLike[str]") -> None:
-        self._path = os.path.abspath(path)
+        # One lock file, however the marks are reached.
+        self._path = os.path.realpath(path)
 
     def claim(self, name: str, grant: Tokened | int) -> None:
         with self.guard(name, grant):

@@ -3,6 +3,7 @@
 import asyncio
 from collections import deque
 from collections.abc import Callable
+from typing import cast
 
 from fencepost._runtime import fork
 from fencepost._runtime.protocol import Protocol
@@ -29,11 +30,11 @@ class Connection(Protocol):
         self.on_end: Callable[[], None] | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)
-        self._transport = transport
+        # Not asserted: the transports of other event loops, uvloop's among them, share the methods and not the class.
+        self._transport = cast(asyncio.Transport, transport)
         if self.error is not None:
-            # Whoever wanted it did not stay.
-            transport.abort()
+            # The caller gave up while we were connecting.
+            self._transport.abort()
 
     def send(self, command: bytes) -> "asyncio.Future[Reply]":
         """Write now if nothing is on its way; else together with what others write in this turn of the loop."""
