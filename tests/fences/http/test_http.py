@@ -187,3 +187,11 @@ def test_who_needs_a_token() -> None:
     assert judge("GET", None) is None
     assert judge("delete", "41") == 41
     assert isinstance(judge("DELETE", None), Refusal)
+
+
+def test_marks_that_are_reached_by_a_link_have_one_lock(tmp_path: Path) -> None:
+    (tmp_path / "linked").symlink_to(tmp_path / "marks")
+    for path in ("marks", "linked"):
+        with HostFence(tmp_path / path).guard("orders/42", 7):
+            pass
+    assert sorted(each.name for each in tmp_path.iterdir() if each.name.endswith(".lock")) == ["marks.lock"]
