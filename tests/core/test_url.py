@@ -30,3 +30,31 @@ def test_a_bad_port_is_named(port: str) -> None:
 def test_an_unknown_option_is_named_with_those_that_are_known() -> None:
     with pytest.raises(ValueError, match=r"unknown option 'tll' in x://h\?tll=1: x:// knows ttl"):
         parse_url("x://h?tll=1").check_options("ttl")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "redis:/user:secret@h",
+        "user:secret@h:6379",
+        "redis//user:secret@h",
+        "redis://user:secret@h:x",
+        "redis://user:sec/secret@h",
+        "redis://user:sec?secret@h:1",
+        "redis://user:secret@h?tll=1",
+        "redis://user:sec@secret@h?tll=1",
+        "redis://h?password=secret&tll=1",
+        "zookeeper://h?auth=digest:user:secret&tll=1",
+        "redis+sentinel://h?sentinel_password=secret&tll=1",
+        "postgresql://h/db?listen=postgresql://user:secret@h&tll=1",
+    ],
+)
+def test_no_message_about_a_mistyped_url_shows_its_secret(text: str) -> None:
+    with pytest.raises(ValueError) as raised:
+        parse_url(text).check_options("ttl", "password", "auth", "sentinel_password", "listen")
+    assert "secret" not in str(raised.value)
+
+
+def test_what_is_no_secret_is_shown() -> None:
+    url = "redis+sentinel://h1:1,h2:2/service?tls=yes&ca=ca.crt"
+    assert str(parse_url(url)) == url

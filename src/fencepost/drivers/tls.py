@@ -4,6 +4,21 @@ import ssl
 
 from fencepost.core.url import Url
 
+TLS_OPTIONS = ("ca", "cert", "key")
+
+
+def optional_context(url: Url) -> ssl.SSLContext | None:
+    """For schemes that encrypt when asked to, by `tls=yes`. Anything that might mean it and does not is refused."""
+    wanted = url.options.get("tls", "no")
+    if wanted not in ("yes", "no"):
+        raise ValueError(f"option 'tls' in {url} is yes or no, not '{wanted}'")
+    if wanted == "yes":
+        return context_of(url)
+    for option in TLS_OPTIONS:
+        if option in url.options:
+            raise ValueError(f"option '{option}' in {url} is for TLS: add tls=yes")
+    return None
+
 
 def context_of(url: Url) -> ssl.SSLContext:
     """ValueError if a file can not be read."""

@@ -9,7 +9,6 @@ from fencepost.drivers.etcd.request import LEASE_KEEP_ALIVE, WATCH
 from fencepost.drivers.tls import context_of
 
 PORT = 2379
-TLS_OPTIONS = ("ca", "cert", "key")
 # A member cut off from the others ends these instead of being silent.
 LONG_CALLS = (LEASE_KEEP_ALIVE, WATCH)
 

@@ -6,12 +6,11 @@ from typing import Any
 from urllib.parse import quote
 
 from fencepost.core.url import Url
-from fencepost.drivers.tls import context_of
+from fencepost.drivers.tls import TLS_OPTIONS, context_of
 
 PORT = 8500
 TLS_PORT = 8501
 OPTIONS = ("prefix", "dc", "ns", "lock_delay", "behavior", "checks", "session_ttl_min")
-TLS_OPTIONS = ("ca", "cert", "key")
 BEHAVIORS = ("delete", "release")
 MOST_LOCK_DELAY = 60.0
 # What a server allows unless told otherwise, and the shortest that makes sense where it was told.

@@ -4,13 +4,12 @@ import ssl
 from dataclasses import dataclass, field, replace
 
 from fencepost.core.url import Url
-from fencepost.drivers.tls import context_of
+from fencepost.drivers.tls import TLS_OPTIONS, context_of, optional_context
 from fencepost.engines.redis.resp import pack
 
 PORT = 6379
 SENTINEL_PORT = 26379
 OPTIONS = ("prefix", "wait_replicas")
-TLS_OPTIONS = ("ca", "cert", "key")
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +77,4 @@ def count(url: Url, option: str) -> int:
 
 
 def _tls(url: Url) -> ssl.SSLContext | None:
-    if url.scheme != "rediss" and url.options.get("tls", "no") != "yes":
-        return None
-    return context_of(url)
+    return context_of(url) if url.scheme == "rediss" else optional_context(url)

@@ -4,12 +4,11 @@ import ssl
 from dataclasses import dataclass, field
 
 from fencepost.core.url import Url
-from fencepost.drivers.tls import context_of
+from fencepost.drivers.tls import TLS_OPTIONS, optional_context
 from fencepost.engines.zookeeper import jute
 
 PORT = 2181
 RECIPES = ("kazoo", "curator")
-TLS_OPTIONS = ("ca", "cert", "key")
 OPTIONS = ("prefix", "recipe", "acl", "auth", "sasl", "service", "tls", *TLS_OPTIONS)
 MECHANISMS = ("DIGEST-MD5", "GSSAPI")
 
@@ -60,7 +59,7 @@ def locate(url: Url) -> Address:
         service=options.get("service", "zookeeper"),
         username=url.username,
         password=url.password,
-        tls=_tls(url),
+        tls=optional_context(url),
     )
 
 
@@ -96,12 +95,3 @@ def _acl(url: Url, *, identified: bool) -> bytes:
             raise ValueError(f"'{entry}' in {url} is no ACL: write scheme:id:cdrwa, 'open' or 'creator'")
         entries.append((sum(jute.PERMISSIONS[letter] for letter in set(letters)), scheme, who))
     return jute.acl(entries)
-
-
-def _tls(url: Url) -> ssl.SSLContext | None:
-    given = [option for option in TLS_OPTIONS if option in url.options]
-    if _choice(url, "tls", ("no", "yes")) == "no":
-        if given:
-            raise ValueError(f"option '{given[0]}' in {url} is for TLS: add tls=yes")
-        return None
-    return context_of(url)

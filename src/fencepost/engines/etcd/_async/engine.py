@@ -23,8 +23,9 @@ from fencepost.core.url import Url
 from fencepost.drivers.etcd import request as ask
 from fencepost.drivers.etcd._async.client import AsyncClient
 from fencepost.drivers.etcd.answer import Outcome
-from fencepost.drivers.etcd.endpoint import TLS_OPTIONS, Endpoints
+from fencepost.drivers.etcd.endpoint import Endpoints
 from fencepost.drivers.etcd.wire import aio as wire
+from fencepost.drivers.tls import TLS_OPTIONS
 from fencepost.engines.etcd import key, queue, step
 from fencepost.engines.etcd._async.cells import AsyncCells
 from fencepost.engines.etcd._async.lookout import AsyncLookout

@@ -5,7 +5,8 @@ from math import isfinite
 from typing import NamedTuple
 
 from fencepost.core.url import Url
-from fencepost.engines.redis.address import TLS_OPTIONS, Address, addresses, database
+from fencepost.drivers.tls import TLS_OPTIONS
+from fencepost.engines.redis.address import Address, addresses, database
 
 FEWEST = 3
 # Of what a call may take in all: a claim may need two rounds, to ask and to write its token back.

@@ -10,7 +10,8 @@ from fencepost.core.name import check_name
 from fencepost.core.url import parse_url
 from fencepost.drivers.etcd import request as ask
 from fencepost.drivers.etcd._sync.client import Client
-from fencepost.drivers.etcd.endpoint import TLS_OPTIONS, Endpoints
+from fencepost.drivers.etcd.endpoint import Endpoints
+from fencepost.drivers.tls import TLS_OPTIONS
 from fencepost.errors import Unavailable
 from fencepost.fences.etcd import step
 from fencepost.fences.protocol import Tokened, token_of

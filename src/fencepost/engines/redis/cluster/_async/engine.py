@@ -10,9 +10,10 @@ from fencepost._runtime import aio as runtime
 from fencepost.core.holder import Holder
 from fencepost.core.traits import Traits
 from fencepost.core.url import Url
+from fencepost.drivers.tls import TLS_OPTIONS
 from fencepost.engines.redis._async.engine import AsyncRedisEngine
 from fencepost.engines.redis._async.server import AsyncNode, AsyncServer
-from fencepost.engines.redis.address import OPTIONS, TLS_OPTIONS, Address, addresses
+from fencepost.engines.redis.address import OPTIONS, Address, addresses
 from fencepost.engines.redis.key import Shard, shard_of, slot_of
 from fencepost.engines.redis.resp import Reply, ReplyError, pack
 from fencepost.engines.redis.script import Script

@@ -10,9 +10,10 @@ from fencepost._runtime import threads as runtime
 from fencepost.core.holder import Holder
 from fencepost.core.traits import Traits
 from fencepost.core.url import Url
+from fencepost.drivers.tls import TLS_OPTIONS
 from fencepost.engines.redis._sync.engine import RedisEngine
 from fencepost.engines.redis._sync.server import Node, Server
-from fencepost.engines.redis.address import OPTIONS, TLS_OPTIONS, Address, addresses
+from fencepost.engines.redis.address import OPTIONS, Address, addresses
 from fencepost.engines.redis.key import Shard, shard_of, slot_of
 from fencepost.engines.redis.resp import Reply, ReplyError, pack
 from fencepost.engines.redis.script import Script

@@ -5,9 +5,10 @@ from dataclasses import replace
 
 from fencepost._runtime import aio as runtime
 from fencepost.core.url import Url
+from fencepost.drivers.tls import TLS_OPTIONS
 from fencepost.engines.redis._async.engine import AsyncRedisEngine
 from fencepost.engines.redis._async.server import AsyncNode, AsyncServer
-from fencepost.engines.redis.address import OPTIONS, SENTINEL_PORT, TLS_OPTIONS, Address, addresses, database
+from fencepost.engines.redis.address import OPTIONS, SENTINEL_PORT, Address, addresses, database
 from fencepost.engines.redis.resp import Reply, ReplyError, pack
 from fencepost.engines.redis.script import Script
 from fencepost.engines.redis.trouble import explain
