@@ -118,8 +118,10 @@ def test_an_engine_that_can_not_downgrade_says_so_and_the_lock_is_kept(monkeypat
         assert grant.held
 
 
-@pytest.mark.parametrize("scheme", ["redis+sentinel", "redis+cluster", "redlock", "zookeeper"])
+@pytest.mark.parametrize(
+    "url", ["redis+sentinel://a:1/service", "redis+cluster://a:1,b:2", "redlock://a:1,b:2,c:3", "zookeeper://a:1"]
+)
 @pytest.mark.parametrize("option", ["tls=true", "tls=1", "tls=YES", "tls=", "ca=ca.crt"])
-def test_what_might_mean_encryption_and_does_not_is_refused(scheme: str, option: str) -> None:
+def test_what_might_mean_encryption_and_does_not_is_refused(url: str, option: str) -> None:
     with pytest.raises(ValueError, match=r"option 'tls' in .* is yes or no|is for TLS: add tls=yes"):
-        fencepost.connect(f"{scheme}://a:1,b:2,c:3/service?{option}")
+        fencepost.connect(f"{url}?{option}")
