@@ -10,6 +10,7 @@ import fencepost
 from fencepost import Refused
 from fencepost.testing.certificate import make_certificate
 from fencepost.testing.condition import until
+from fencepost.testing.port import free_port, is_listening
 from fencepost.testing.zookeeper import UP, ZookeeperServer, shared_server
 from tests.support.zookeeper.observer import Observer
 
@@ -97,8 +98,6 @@ def test_a_neighbour_whose_node_we_may_not_read_still_excludes_us_and_wakes_us(f
 @pytest.fixture(scope="module")
 def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[int, int, str]]:
     """A server that knows bob, and also speaks TLS: its ports, plain and encrypted, and its certificate."""
-    from fencepost.testing.port import free_port
-
     made = tmp_path_factory.mktemp("tls")
     certificate, key, both, jaas = (made / name for name in ("server.crt", "server.key", "server.pem", "jaas.conf"))
     make_certificate(certificate, key)
@@ -119,6 +118,8 @@ def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[int, int
     }
     with ZookeeperServer(settings=settings, properties=properties) as server:
         until(lambda: server.mode, UP)
+        # The encrypted port is opened after the other.
+        until(lambda: is_listening(secure), UP)
         yield server.port, secure, str(certificate)
 
 
