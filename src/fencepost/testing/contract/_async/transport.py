@@ -4,8 +4,10 @@
 A variant of an engine that differs in its transport alone runs this chapter instead of the whole contract.
 """
 
+import pytest
+
 from fencepost._runtime import aio as runtime
-from fencepost.errors import AcquireTimeout, Unavailable
+from fencepost.errors import AcquireTimeout, Lost, Unavailable
 from fencepost.session._async.grant import AsyncGrant
 from fencepost.testing.connection import connections, cut
 from fencepost.testing.contract._async.attempt import AsyncAttempt, until
@@ -28,10 +30,13 @@ class AsyncTransportChapter:
             assert list(await first.names()) == ["a"]
             assert (await first.look("a")).holders[0].claim.ask.note == "nightly"
             await grant.release()
-            assert (await attempt.outcome()).token > grant.token
+            new = await attempt.outcome()
+            assert new.token > grant.token
             assert await holders(first, "a") == ["second"]
             assert [claim.holder.label for claim in await first.evict("a")] == ["second"]
             await until_free(first, "a")
+            with pytest.raises(Lost):
+                await new.release()
 
     @needs("shared")
     async def test_readers_share_and_a_writer_waits_for_them(self, site: Site) -> None:

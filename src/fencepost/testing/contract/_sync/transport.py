@@ -4,8 +4,10 @@
 A variant of an engine that differs in its transport alone runs this chapter instead of the whole contract.
 """
 
+import pytest
+
 from fencepost._runtime import threads as runtime
-from fencepost.errors import AcquireTimeout, Unavailable
+from fencepost.errors import AcquireTimeout, Lost, Unavailable
 from fencepost.session._sync.grant import Grant
 from fencepost.testing.connection import connections, cut
 from fencepost.testing.contract._sync.attempt import Attempt, until
@@ -28,10 +30,13 @@ class TransportChapter:
             assert list(first.names()) == ["a"]
             assert (first.look("a")).holders[0].claim.ask.note == "nightly"
             grant.release()
-            assert (attempt.outcome()).token > grant.token
+            new = attempt.outcome()
+            assert new.token > grant.token
             assert holders(first, "a") == ["second"]
             assert [claim.holder.label for claim in first.evict("a")] == ["second"]
             until_free(first, "a")
+            with pytest.raises(Lost):
+                new.release()
 
     @needs("shared")
     def test_readers_share_and_a_writer_waits_for_them(self, site: Site) -> None:
