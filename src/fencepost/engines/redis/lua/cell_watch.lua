@@ -3,6 +3,9 @@
 local cell = redis.call('HMGET', KEYS[1], 'version', 'value')
 if (cell[1] or '0') == ARGV[1] and ARGV[2] then
   redis.call('SADD', KEYS[2], ARGV[2])
-  redis.call('PEXPIRE', KEYS[2], ARGV[3])
+  -- Never shorter than another watcher asked for. A new set has no time to live, which is -1 here.
+  if redis.call('PTTL', KEYS[2]) < tonumber(ARGV[3]) then
+    redis.call('PEXPIRE', KEYS[2], ARGV[3])
+  end
 end
 return cell[1] and cell

@@ -102,6 +102,19 @@ class AsyncCellChapter:
             assert (await attempt.outcome()).document["number"] == 2
 
     @needs("cells")
+    async def test_a_watch_that_ends_leaves_others_theirs(self, site: Site) -> None:
+        session, engine = connect_faulty(site, ttl=LASTING)
+        async with session, connect_to(site, label="second") as second:
+            await AsyncRecord(second, "a").change(lambda _: {"number": 1})
+            seen = await AsyncRecord(session, "a").read()
+            attempt = AsyncAttempt(lambda: AsyncRecord(session, "a").next(seen.version, LASTING))
+            await engine.called("cell_watch")
+            for watcher in (session, second):
+                assert await AsyncRecord(watcher, "a").next(seen.version, 0.05) == seen
+            await AsyncRecord(second, "a").change(lambda _: {"number": 2})
+            assert (await attempt.outcome()).document["number"] == 2
+
+    @needs("cells")
     async def test_a_watch_without_news_ends_in_time_with_what_there_is(self, site: Site) -> None:
         async with connect_to(site) as session:
             record = AsyncRecord(session, "a")

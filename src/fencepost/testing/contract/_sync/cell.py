@@ -102,6 +102,19 @@ class CellChapter:
             assert (attempt.outcome()).document["number"] == 2
 
     @needs("cells")
+    def test_a_watch_that_ends_leaves_others_theirs(self, site: Site) -> None:
+        session, engine = connect_faulty(site, ttl=LASTING)
+        with session, connect_to(site, label="second") as second:
+            Record(second, "a").change(lambda _: {"number": 1})
+            seen = Record(session, "a").read()
+            attempt = Attempt(lambda: Record(session, "a").next(seen.version, LASTING))
+            engine.called("cell_watch")
+            for watcher in (session, second):
+                assert Record(watcher, "a").next(seen.version, 0.05) == seen
+            Record(second, "a").change(lambda _: {"number": 2})
+            assert (attempt.outcome()).document["number"] == 2
+
+    @needs("cells")
     def test_a_watch_without_news_ends_in_time_with_what_there_is(self, site: Site) -> None:
         with connect_to(site) as session:
             record = Record(session, "a")
