@@ -14,10 +14,12 @@ def test_what_was_done_once_is_skipped_by_all_others(program: Program) -> None:
     done = program("run", "migrate", "--once", "v42", "--holder", "web-1", "--", "echo", "migrating")
     again = program("run", "migrate", "--once", "v42", "--", "echo", "migrating")
     other = program("run", "migrate", "--once", "v43", "--", "echo", "migrating")
+    back = program("run", "migrate", "--once", "v42", "--", "echo", "migrating")
     assert (done.returncode, done.stdout) == (0, "migrating\n")
     assert (again.returncode, again.stdout) == (0, "")
     assert again.stderr.startswith("fencepost: skipped 'migrate': web-1 did it in ")
     assert other.stdout == "migrating\n"
+    assert (back.returncode, back.stdout, back.stderr) == (0, "", again.stderr)
 
 
 def test_what_failed_is_done_again_by_the_next(program: Program) -> None:
@@ -77,6 +79,7 @@ def test_a_schedule_that_is_wrong_is_refused_at_once(program: Program) -> None:
         (("--every", "0.5"), "every whole number of seconds"),
         (("--cron", "61 * * * *"), "'61' is no minute"),
         (("--every", "1", "--cron", "* * * * *"), "exclude each other"),
+        (("--once", ""), "--once needs an ID"),
         (("--shared", "--once", "v1"), "--shared is for readers"),
     ):
         done = program("run", "a", *arguments, "--", "true")

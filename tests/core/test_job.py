@@ -1,6 +1,6 @@
 import pytest
 
-from fencepost.core.job import Outcome, begun, ended, last
+from fencepost.core.job import Document, Outcome, begun, ended, last
 
 pytestmark = pytest.mark.unit
 
@@ -30,3 +30,32 @@ def test_a_stale_runner_changes_nothing() -> None:
     assert newer is not None
     assert ended(newer, Outcome(0, 4, "a", "done")) is None
     assert begun(newer, 120, 4, "a", again=False) is None
+
+
+def test_what_was_done_once_stays_done_whatever_comes_between() -> None:
+    document: Document | None = {}
+    for token, tick in enumerate(("v1", "v2", 60), start=1):
+        assert document is not None
+        document = begun(document, tick, token, "a", again=True)
+        assert document is not None
+        document = ended(document, Outcome(tick, token, "a", "done"))
+    assert document is not None
+    assert begun(document, "v1", 4, "b", again=True) is None
+    assert last(document, "v1") == Outcome("v1", 1, "a", "done")
+    assert last(document, "v3") is None
+    assert begun(document, "v3", 4, "b", again=True) is not None
+
+
+def test_what_failed_once_is_not_remembered_as_done() -> None:
+    failed = ended(begun({}, "v1", 1, "a", again=True) or {}, Outcome("v1", 1, "a", "failed"))
+    between = begun(failed or {}, "v2", 2, "a", again=True)
+    assert begun(between or {}, "v1", 3, "b", again=True) is not None
+
+
+def test_the_latest_thousand_are_remembered() -> None:
+    document: Document = {}
+    for token in range(1, 1002):
+        document = begun(document, f"v{token}", token, "a", again=True) or {}
+        document = ended(document, Outcome(f"v{token}", token, "a", "done")) or {}
+    assert begun(document, "v2", 2000, "b", again=True) is None
+    assert len(document["done"]) == 1000

@@ -19,8 +19,8 @@ def begin(order: "Order", session: "Session", tick: "Tick") -> "Run | None":
     run = job.begin(tick, timeout=0.0 if scheduled or order.skip else order.timeout, again=not scheduled)
     if run is not None:
         return run
-    last = job.last()
-    if last is not None and (scheduled or (last.tick == tick and last.state == "done")):
+    last = job.last() if scheduled else job.last(tick)
+    if last is not None and (scheduled or last.state == "done"):
         state = {"running": "is at it", "done": f"did it in {last.took:.1f} s", "failed": f"tried: {last.error}"}
         say.note(f"skipped '{order.name}': {last.holder} {state[last.state]} (token {last.token})")
         return None

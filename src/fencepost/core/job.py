@@ -5,6 +5,8 @@ from typing import Any, NamedTuple
 Document = dict[str, Any]
 # A number grows from tick to tick; a text is a thing to be done once.
 Tick = int | str
+# How many things done once are remembered under one name.
+REMEMBERED = 1000
 
 
 class Outcome(NamedTuple):
@@ -18,21 +20,25 @@ class Outcome(NamedTuple):
     took: float = 0.0
 
 
-def last(document: Document) -> Outcome | None:
-    return Outcome(*document["last"]) if "last" in document else None
+def last(document: Document, tick: Tick | None = None) -> Outcome | None:
+    """The last run; with a tick, the last run of that, as far as it is remembered."""
+    runs = [document["last"]] if "last" in document else []
+    if tick is not None:
+        runs = [run for run in [*document.get("done", []), *runs] if run[0] == tick]
+    return Outcome(*runs[-1]) if runs else None
 
 
 def begun(document: Document, tick: Tick, token: int, holder: str, *, again: bool) -> Document | None:
     """With that tick running; None if it, or a later one, was run already. With `again`, only success counts as run."""
-    before = last(document)
+    before, same = last(document), last(document, tick)
     if before is not None:
         if before.token > token:
             return None
         if isinstance(before.tick, int) and isinstance(tick, int) and before.tick > tick:
             return None
-        if before.tick == tick and (before.state == "done" or not again):
-            return None
-    return {"last": list(Outcome(tick, token, holder, "running"))}
+    if same is not None and (same.state == "done" or not again):
+        return None
+    return {**document, "last": list(Outcome(tick, token, holder, "running"))}
 
 
 def ended(document: Document, outcome: Outcome) -> Document | None:
@@ -40,4 +46,7 @@ def ended(document: Document, outcome: Outcome) -> Document | None:
     before = last(document)
     if before is None or before.token != outcome.token:
         return None
-    return {"last": list(outcome)}
+    changed = {**document, "last": list(outcome)}
+    if isinstance(outcome.tick, str) and outcome.state == "done":
+        changed["done"] = [*document.get("done", []), list(outcome)][-REMEMBERED:]
+    return changed

@@ -87,6 +87,8 @@ def run(
 
     if skip_if_held and timeout is not None:
         raise click.ClickException("--skip-if-held does not wait: use it or --timeout, not both")
+    if once == "":
+        raise click.ClickException("--once needs an ID: what is done once has a name, such as a version")
     if sum(given is not None for given in (once, every, cron)) > 1:
         raise click.ClickException("--once, --every and --cron exclude each other: choose one")
     if shared and (once or every or cron):

@@ -108,9 +108,11 @@ class Job:
     def __repr__(self) -> str:
         return f"<{type(self).__name__} '{self.name}'>"
 
-    def last(self) -> Outcome | None:
-        """The last run and how it ended, or that it is going on."""
-        return last((self._record.read()).document)
+    def last(self, tick: Tick | None = None) -> Outcome | None:
+        """The last run and how it ended, or that it is going on. With a tick, the last run of that tick: the last one
+        of all, or one of the latest 1,000 things that were done once.
+        """
+        return last((self._record.read()).document, tick)
 
     def begin(self, tick: Tick, *, timeout: float | None = 0.0, again: bool = False) -> Run | None:
         """Run that tick here; None if it was run already, or is being run by somebody else.
