@@ -50,6 +50,20 @@ def server(one: ServerProcess) -> ServerProcess:
 
 
 @pytest.fixture
+def alone() -> Iterator[int]:
+    """The port of a server that nobody else has ever talked to: for what it counts."""
+    with etcd_server() as server:
+        until(lambda: serves(f"etcd://127.0.0.1:{port_of(server)}"), UP)
+        yield port_of(server)
+
+
+@pytest.fixture
+def cluster_alone() -> Iterator[Cluster]:
+    with Cluster(binary=built_etcd()) as cluster:
+        yield cluster
+
+
+@pytest.fixture
 def port() -> int:
     """Of the server that all tests share, emptied."""
     port = shared_server()

@@ -126,7 +126,10 @@ def test_a_client_at_a_member_cut_off_from_the_rest_goes_to_another(cluster: Clu
 
 
 @pytest.mark.parametrize("flavour", ["sync", "async"])
-async def test_a_waiter_whose_member_stops_hears_of_its_grant_from_another(cluster: Cluster, flavour: str) -> None:
+async def test_a_waiter_whose_member_stops_hears_of_its_grant_from_another(
+    cluster_alone: Cluster, flavour: str
+) -> None:
+    cluster = cluster_alone
     stopped = (cluster.leader() + 1) % 3
     others = [port for port in cluster.ports if port != cluster.ports[stopped]]
     there, here = at(cluster.ports[stopped], *others), at(*others)
@@ -141,8 +144,7 @@ async def test_a_waiter_whose_member_stops_hears_of_its_grant_from_another(clust
 
             waiting = asyncio.create_task(acquire())
             await asyncio.to_thread(until, lambda: watchers(cluster.ports[stopped]) == 1)
-            # Those of earlier tests go when their connections do.
-            await asyncio.to_thread(until, lambda: [watchers(port) for port in others] == [0, 0])
+            assert [watchers(port) for port in others] == [0, 0]
             cluster.servers[stopped].pause()
             await asyncio.to_thread(until, lambda: sum(watchers(port) for port in others) == 1, PATIENCE)
             held.release()

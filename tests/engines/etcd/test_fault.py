@@ -202,8 +202,8 @@ def test_a_claim_whose_reply_is_lost_is_one_grant(port: int, url: str) -> None:
 
 
 @pytest.mark.parametrize("flavour", ["sync", "async"])
-async def test_a_waiter_whose_watch_is_broken_keeps_its_place(port: int, url: str, flavour: str) -> None:
-    with Proxy(port) as proxy, fencepost.connect(url, ttl=LASTING) as first:
+async def test_a_waiter_whose_watch_is_broken_keeps_its_place(alone: int, flavour: str) -> None:
+    with Proxy(alone) as proxy, fencepost.connect(at(alone), ttl=LASTING) as first:
         held = first.lock("a").acquire()
         session = fencepost.connect(at(proxy.port), ttl=LASTING, holder="cut")
         asession = fencepost.connect_async(at(proxy.port), ttl=LASTING, holder="cut")
@@ -216,12 +216,12 @@ async def test_a_waiter_whose_watch_is_broken_keeps_its_place(port: int, url: st
             taken.append((await asession.lock("a").acquire(timeout=PATIENCE)).token)
 
         task = asyncio.create_task(asyncio.to_thread(wait) if flavour == "sync" else wait_async())
-        await asyncio.to_thread(until, lambda: first.look("a").waiters and watchers(port) == 1)
+        await asyncio.to_thread(until, lambda: first.look("a").waiters and watchers(alone) == 1)
         place = first.look("a").waiters[0].claim
         proxy.cut()
-        await asyncio.to_thread(until, lambda: watchers(port) == 0)
+        await asyncio.to_thread(until, lambda: watchers(alone) == 0)
         proxy.heal()
-        await asyncio.to_thread(until, lambda: watchers(port) == 1, PATIENCE)
+        await asyncio.to_thread(until, lambda: watchers(alone) == 1, PATIENCE)
         assert [each.claim for each in first.look("a").waiters] == [place]
         held.release()
         await asyncio.wait_for(task, PATIENCE)
@@ -231,26 +231,26 @@ async def test_a_waiter_whose_watch_is_broken_keeps_its_place(port: int, url: st
 
 
 @pytest.mark.slow
-def test_a_silent_watch_is_made_up_for_by_looking_when_the_lease_is_renewed(port: int, url: str) -> None:
+def test_a_silent_watch_is_made_up_for_by_looking_when_the_lease_is_renewed(alone: int) -> None:
     """The stream is there and says nothing: the waiter looks for itself when its lease would have ended."""
     with (
-        Proxy(port) as proxy,
-        fencepost.connect(url, ttl=LASTING) as first,
-        fencepost.connect(at(proxy.port, port), ttl=ENDING) as session,
+        Proxy(alone) as proxy,
+        fencepost.connect(at(alone), ttl=LASTING) as first,
+        fencepost.connect(at(proxy.port, alone), ttl=ENDING) as session,
     ):
         held = first.lock("a").acquire()
         taken: list[fencepost.Grant] = []
         waiter = threading.Thread(target=lambda: taken.append(session.lock("a").acquire(timeout=PATIENCE)))
         waiter.start()
-        until(lambda: first.look("a").waiters and watchers(port) == 1)
+        until(lambda: first.look("a").waiters and watchers(alone) == 1)
         proxy.drop_replies()
         held.release()
         waiter.join(PATIENCE)
         assert taken[0].token > held.token
 
 
-def test_for_one_name_one_watch_is_left_open(port: int, url: str) -> None:
-    with fencepost.connect(url, ttl=LASTING) as first, fencepost.connect(url, ttl=LASTING) as second:
+def test_for_one_name_one_watch_is_left_open(alone: int) -> None:
+    with fencepost.connect(at(alone), ttl=LASTING) as first, fencepost.connect(at(alone), ttl=LASTING) as second:
         held = first.lock("a").acquire()
         taken: list[fencepost.Grant] = []
         waiter = threading.Thread(target=lambda: taken.append(second.lock("a").acquire(timeout=PATIENCE)))
@@ -259,8 +259,8 @@ def test_for_one_name_one_watch_is_left_open(port: int, url: str) -> None:
         held.release()
         waiter.join(PATIENCE)
         assert taken[0].held
-        until(lambda: watchers(port) <= 1)
-        assert watchers(port) == 1
+        until(lambda: watchers(alone) <= 1)
+        assert watchers(alone) == 1
 
 
 def test_a_compacted_history_harms_nobody(url: str) -> None:
@@ -292,12 +292,12 @@ def test_a_closed_session_leaves_neither_keys_nor_leases(url: str) -> None:
     assert run_etcdctl(url, "get", "--prefix", "", "--keys-only").strip() == ""
 
 
-def test_a_thousand_locks_are_kept_by_one_keep_alive_per_renewal(port: int, url: str) -> None:
-    with fencepost.connect(url, ttl=LASTING) as session:
+def test_a_thousand_locks_are_kept_by_one_keep_alive_per_renewal(alone: int) -> None:
+    with fencepost.connect(at(alone), ttl=LASTING) as session:
         grants = [session.lock(f"kept/{number}").acquire() for number in range(1_000)]
-        kept, renewed = keep_alives(port), session.statistics().renewals
+        kept, renewed = keep_alives(alone), session.statistics().renewals
         for _ in range(3):
             renew(session)
         # The keeper may be at it as well, at either end.
-        assert keep_alives(port) - kept <= session.statistics().renewals - renewed + 2
+        assert keep_alives(alone) - kept <= session.statistics().renewals - renewed + 2
         assert all(grant.held for grant in grants)
