@@ -3,6 +3,7 @@ from functools import cache
 
 import pytest
 
+from fencepost.testing.contract.postgresql import END_ALL
 from fencepost.testing.postgresql import (
     USER,
     PostgresqlServer,
@@ -22,8 +23,9 @@ def at(port: int, scheme: str = "postgresql", options: str = "", user: str = USE
 
 @pytest.fixture
 def port() -> int:
-    """Of the server that all tests of this process share, without our schema."""
+    """Of the server that all tests of this process share, without our schema and without anybody else."""
     port = shared_server()
+    query(port, END_ALL)
     query(port, "DROP SCHEMA IF EXISTS fencepost CASCADE")
     return port
 
