@@ -21,6 +21,7 @@ class Proxy:
         self._thread = threading.Thread(target=self._loop.run_forever, name="fencepost-proxy", daemon=True)
         self._listener: asyncio.Server | None = None
         self._writers: set[asyncio.StreamWriter] = set()
+        self._serving: set[asyncio.Task[None]] = set()
         self._delay = 0.0
         self._dropping = False
         self._open = asyncio.Event()
@@ -67,7 +68,7 @@ class Proxy:
 
     async def _listen(self) -> None:
         if self._listener is None:
-            self._listener = await asyncio.start_server(self._serve, "127.0.0.1", self.port)
+            self._listener = await asyncio.start_server(self._accept, "127.0.0.1", self.port)
 
     async def _stop_listening(self, *, abort: bool = False) -> None:
         listener, self._listener = self._listener, None
@@ -76,8 +77,14 @@ class Proxy:
         for writer in self._writers if abort else ():
             writer.transport.abort()
 
-    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        # Noted before it is served: whoever closes the proxy at this moment must find it.
         self._writers.add(writer)
+        serving = self._loop.create_task(self._serve(reader, writer))
+        self._serving.add(serving)
+        serving.add_done_callback(self._serving.discard)
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
             far_reader, far_writer = await asyncio.open_connection(*self._target)
             self._writers.add(far_writer)
@@ -110,6 +117,10 @@ class Proxy:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+        for writer in self._writers:
+            writer.transport.abort()
+        # So that aborted transports are closed before their loop is.
+        await asyncio.sleep(0)
 
     def _run(self, work: Coroutine[Any, Any, None]) -> None:
         asyncio.run_coroutine_threadsafe(work, self._loop).result(timeout=10)

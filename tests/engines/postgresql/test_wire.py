@@ -14,6 +14,7 @@ from fencepost.engines.postgresql.query import Query, array, value
 from fencepost.engines.postgresql.trouble import ServerError
 from fencepost.engines.postgresql.wire import aio, threads
 from fencepost.errors import Refused, Unavailable
+from fencepost.testing.condition import until
 from fencepost.testing.port import free_port
 from fencepost.testing.postgresql import connect, query
 from fencepost.testing.proxy import Proxy
@@ -161,3 +162,49 @@ def test_an_array_holds_any_text(port: int) -> None:
     words = ["plain", 'with "quotes"', "back\\slash", "{braces}", "comma,", "", "NULL", "🔒"]
     found = query(port, f"SELECT unnest('{array(words).decode()}'::text[])")
     assert [word for (word,) in found] == words
+
+
+BLOCKED = Query("blocked", "SELECT $1::text FROM blocked")
+IN_LINE = "SELECT pid FROM pg_locks WHERE NOT granted"
+
+
+@pytest.fixture
+def blocked(port: int) -> Iterator[psycopg.Connection[tuple[object, ...]]]:
+    """A table that nobody can even name until this connection rolls back."""
+    query(port, "CREATE TABLE IF NOT EXISTS blocked AS SELECT 1")
+    with connect(port) as keeper:
+        keeper.execute("BEGIN")
+        keeper.execute("LOCK TABLE blocked")
+        yield keeper
+    query(port, "DROP TABLE blocked")
+
+
+async def test_a_statement_whose_preparation_was_cancelled_is_prepared_again(
+    port: int, blocked: psycopg.Connection[tuple[object, ...]]
+) -> None:
+    connection = await aio.connect(address(port), 60)
+    connection.pooled = False
+    asking = asyncio.ensure_future(connection.call(BLOCKED, b"it"))
+    await asyncio.to_thread(until, lambda: query(port, IN_LINE) == [(connection.pid,)])
+    asking.cancel()
+    await asyncio.to_thread(query, port, f"SELECT pg_cancel_backend({connection.pid})")
+    await asyncio.to_thread(until, lambda: query(port, IN_LINE) == [])
+    blocked.execute("ROLLBACK")
+    assert value(await connection.call(BLOCKED, b"it")) == b"it"
+    connection.close()
+
+
+def test_a_statement_whose_preparation_was_late_and_then_cancelled_is_prepared_again(
+    port: int, blocked: psycopg.Connection[tuple[object, ...]]
+) -> None:
+    connection = threads.connect(address(port), 0.3)
+    connection.pooled = False
+    with pytest.raises(Unavailable):
+        connection.ask(BLOCKED, (b"it",), 300)
+    query(port, f"SELECT pg_cancel_backend({connection.pid})")
+    until(lambda: query(port, IN_LINE) == [])
+    blocked.execute("ROLLBACK")
+    found = connection.ask(BLOCKED, (b"it",), 60_000)
+    assert found is not None
+    assert value(found) == b"it"
+    connection.close()

@@ -62,6 +62,8 @@ def test_a_name_that_changes_hands_slowly_gets_no_relay(user, monkeypatch):
     assert not in_relay(one)
 
 
+# A waiter that gets no processor for too long looks into the state file, as it should.
+@pytest.mark.calm
 def test_waiters_in_a_relay_are_served_in_turn_without_the_state_file(user, relay, monkeypatch):
     claim, holder, queued, waiter = relay()
     tokens = [claim.token]

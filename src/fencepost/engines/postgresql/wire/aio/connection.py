@@ -13,7 +13,7 @@ from fencepost._runtime.clock import LONGEST_NAP, boottime
 from fencepost.engines.postgresql.address import Address
 from fencepost.engines.postgresql.dial import dial
 from fencepost.engines.postgresql.query import Parameter, Query, check
-from fencepost.engines.postgresql.trouble import ServerError, late, lost
+from fencepost.engines.postgresql.trouble import late, lost
 
 LEAST_DIAL = 1.0
 # The schema is made once, and whoever comes while it is being made waits for that.
@@ -34,6 +34,8 @@ class Connection:
         self._patience = patience
         self._loop = asyncio.get_running_loop()
         self._prepared: set[bytes] = set()
+        # What is being prepared: its answer may come when nobody waits for it any more.
+        self._preparing: bytes | None = None
         self._turn = runtime.Mutex()
         self._owing = False
         self._result: Result | None = None
@@ -85,12 +87,9 @@ class Connection:
         if query.name not in self._prepared:
             # Noted before the answer, which we may not stay for: the server would not let us name it twice.
             self._prepared.add(query.name)
+            self._preparing = query.name
             self._submit(lambda: self._conn.send_prepare(query.name, query.text))
-            try:
-                await self._within(self._patience)
-            except ServerError:
-                self._prepared.discard(query.name)
-                raise
+            await self._within(self._patience)
         self._submit(lambda: self._conn.send_query_prepared(query.name, parameters))
 
     def _submit(self, send: Callable[[], None]) -> None:
@@ -153,6 +152,9 @@ class Connection:
 
     def _settle(self) -> None:
         self._owing = False
+        preparing, self._preparing = self._preparing, None
+        if preparing is not None and self._result is not None and self._result.status == pq.ExecStatus.FATAL_ERROR:
+            self._prepared.discard(preparing)
         if self._reply is not None:
             _resolve(self._reply)
 

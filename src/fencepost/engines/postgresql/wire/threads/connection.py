@@ -35,6 +35,7 @@ class Connection:
         "_patience",
         "_poll",
         "_prepared",
+        "_preparing",
         "_turn",
         "_wait",
         "address",
@@ -58,6 +59,8 @@ class Connection:
         self._wait = self._poll.poll
         # Empty while a pooler may be in between.
         self._prepared: set[bytes] = set()
+        # What is being prepared: its answer may be read by somebody else.
+        self._preparing: bytes | None = None
         self._turn = runtime.Mutex()
         self._owing = False
         self._is_open = True
@@ -133,20 +136,21 @@ class Connection:
         if not self.pooled and query.name not in self._prepared:
             # Noted before the answer, which we may not stay for: the server would not let us name it twice.
             self._prepared.add(query.name)
+            self._preparing = query.name
             self._owing = True
             self._conn.send_prepare(query.name, query.text)
-            try:
-                self._pay(own=True)
-            except ServerError:
-                self._prepared.discard(query.name)
-                raise
+            self._pay(own=True)
 
     def _pay(self, *, own: bool = False) -> None:
         """Read what is owed. An error in it is for whoever asked, who may not have stayed."""
+        preparing, self._preparing = self._preparing, None
         try:
             if self._read(self._patience) is None:
+                self._preparing = preparing
                 raise late(self.address, self._patience / 1000)
         except ServerError:
+            if preparing is not None:
+                self._prepared.discard(preparing)
             if own:
                 raise
 
