@@ -49,10 +49,11 @@ def test_who_has_no_rights_is_refused_and_told_where_to_read(folder: str) -> Non
     with (
         fencepost.connect(f"zookeeper://alice:secret@{where}?acl=creator", ttl=LASTING) as alice,
         fencepost.connect(f"zookeeper://mallory:guess@{where}", ttl=LASTING) as mallory,
+        # Held, as the server clears away the node of a lock that nobody holds.
+        alice.lock("a"),
+        pytest.raises(Refused, match=r"docs/engines/zookeeper\.md"),
     ):
-        alice.lock("a").acquire().release()
-        with pytest.raises(Refused, match=r"docs/engines/zookeeper\.md"):
-            mallory.lock("a").acquire(timeout=0)
+        mallory.lock("a").acquire(timeout=0)
 
 
 def test_a_list_of_rights_is_passed_on(folder: str) -> None:
@@ -74,8 +75,9 @@ def test_a_neighbour_whose_node_we_may_not_read_still_excludes_us_and_wakes_us(f
         hosts=where, auth_data=[("digest", "carol:x")], default_acl=[make_digest_acl("carol", "x", all=True)]
     )
     # Renewed, and looked after, every 30 s.
-    with fencepost.connect(f"zookeeper://{where}/{folder}", ttl=90) as session:
-        session.lock("a").acquire().release()
+    with Observer(server) as observer, fencepost.connect(f"zookeeper://{where}/{folder}", ttl=90) as session:
+        # For all, and to stay: the server clears away what we make and leave empty, and then it would be carol's.
+        observer.client.ensure_path(f"/{folder}/a")
         secret.start()
         try:
             lock = secret.Lock(f"/{folder}/a")
