@@ -19,7 +19,7 @@ def _examples(page: Path) -> str:
 
 @pytest.mark.parametrize("page", [page for page in PAGES if _examples(page)], ids=lambda page: page.stem)
 def test_the_examples_of_a_page_run_from_top_to_bottom(page: Path, tmp_path: Path) -> None:
-    examples = _examples(page).replace("/tmp/", f"{tmp_path}/")
+    examples = _examples(page)
     script = tmp_path / "examples.py"
     script.write_text(f"import tempfile\ntempfile.tempdir = {str(tmp_path)!r}\n{examples}")
     command = [sys.executable, "-W", "error", script]

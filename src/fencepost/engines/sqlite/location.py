@@ -15,7 +15,7 @@ def locate(url: Url) -> str:
     url.check_options()
     if url.hosts:
         host = url.hosts[0][0]
-        raise ValueError(f"{url} has a host, '{host}': write three slashes, such as sqlite:///tmp/locks.db")
+        raise ValueError(f"{url} has a host, '{host}': write three slashes, such as sqlite:///var/lib/shop/locks.db")
     if url.path in ("", "/"):
         state = os.environ.get("XDG_STATE_HOME") or os.path.expanduser("~/.local/state")
         return os.path.realpath(os.path.join(state, "fencepost", "locks.db"))
