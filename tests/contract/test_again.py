@@ -6,7 +6,8 @@ from fencepost.contract import registry
 from fencepost.core.claim import Mode
 from fencepost.core.url import parse_url
 from fencepost.testing.contract import SITES, Site
-from fencepost.testing.machine import EngineMachine, async_engine_machine, engine_machine
+from fencepost.testing.life import EngineMachine
+from fencepost.testing.machine import async_engine_machine, engine_machine
 
 PATIENCE = 10.0
 TOGETHER = [scheme for scheme in SITES if (traits := registry.engine(scheme).traits).together and traits.priority]

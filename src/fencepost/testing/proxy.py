@@ -122,5 +122,5 @@ class Proxy:
         # So that aborted transports are closed before their loop is.
         await asyncio.sleep(0)
 
-    def _run(self, work: Coroutine[Any, Any, None]) -> None:
-        asyncio.run_coroutine_threadsafe(work, self._loop).result(timeout=10)
+    def _run(self, work: Coroutine[Any, Any, None], *, within: float = 10.0) -> None:
+        asyncio.run_coroutine_threadsafe(work, self._loop).result(within)

@@ -15,6 +15,7 @@ OF_ENGINES = (
     "token",
     "time",
     "unknown",
+    "late",
     "waiting",
     "crowd",
     "liveness",

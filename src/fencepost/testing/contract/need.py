@@ -18,10 +18,10 @@ def needs(*traits: str, **levels: str) -> pytest.MarkDecorator:
     return mark(*traits, **levels)
 
 
-def lacks(*traits: str) -> pytest.MarkDecorator:
-    """For engines that have none of these traits."""
+def lacks(*traits: str, **levels: str) -> pytest.MarkDecorator:
+    """For engines that have none of these traits, and are below these levels of others."""
     mark: pytest.MarkDecorator = getattr(pytest.mark, LACKS)
-    return mark(*traits)
+    return mark(*traits, **levels)
 
 
 def is_about(marks: Iterable[pytest.Mark], traits: Traits) -> bool:
@@ -29,7 +29,7 @@ def is_about(marks: Iterable[pytest.Mark], traits: Traits) -> bool:
     for mark in marks:
         if mark.name == NEEDS and (traits.shortfalls(mark.kwargs) or not all(_given(mark, traits))):
             return False
-        if mark.name == LACKS and any(_given(mark, traits)):
+        if mark.name == LACKS and (any(_given(mark, traits)) or len(traits.shortfalls(mark.kwargs)) < len(mark.kwargs)):
             return False
     return True
 

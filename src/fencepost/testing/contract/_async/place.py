@@ -67,6 +67,15 @@ async def holders(session: AsyncSession, name: str) -> list[str]:
     return [standing.claim.holder.label for standing in (await session.look(name)).holders]
 
 
+async def there(session: AsyncSession, name: str) -> tuple[list[str], list[str]]:
+    """Who holds it, and who waits for it, at one look."""
+    snapshot = await session.look(name)
+    return (
+        [standing.claim.holder.label for standing in snapshot.holders],
+        [standing.claim.holder.label for standing in snapshot.waiters],
+    )
+
+
 async def stand_in_line(session: AsyncSession, ask: Ask) -> Request:
     """A place in the queue that is left when the test says so, with `session.engine.withdraw`."""
     request = (await session.keeper()).request((ask,))

@@ -7,7 +7,6 @@ import pytest
 
 from fencepost._runtime import aio as runtime
 from fencepost.errors import AcquireTimeout, EngineError, FencepostError, Unavailable, Uncertain
-from fencepost.primitives._async.session import AsyncSession
 from fencepost.testing.contract._async.attempt import AsyncAttempt
 from fencepost.testing.contract._async.place import (
     LASTING,
@@ -15,6 +14,7 @@ from fencepost.testing.contract._async.place import (
     connect_faulty,
     connect_to,
     holders,
+    there,
     until_free,
     until_queued,
     waiters,
@@ -113,7 +113,7 @@ class AsyncUnknownChapter:
                     await (await attempt.outcome()).release()
                 except AcquireTimeout:
                     pass
-                assert await _there(first, "a") == ([], [])
+                assert await there(first, "a") == ([], [])
 
     async def test_an_interruption_at_any_step_of_an_uncontended_block_leaves_nothing(self, site: Site) -> None:
         session, engine = connect_faulty(site, ttl=LASTING)
@@ -125,7 +125,7 @@ class AsyncUnknownChapter:
                     await runtime.sleep(0)
 
             async def nothing_left(where: str) -> None:
-                assert await _there(second, "a") == ([], []), f"held, or queued, after {where}"
+                assert await there(second, "a") == ([], []), f"held, or queued, after {where}"
 
             assert await interruption.every_step(block, nothing_left) >= 4
 
@@ -159,7 +159,7 @@ class AsyncUnknownChapter:
                     pass
 
             async def nothing_left(where: str) -> None:
-                assert await _there(second, "a") == (["second"], []), f"held, or queued, after {where}"
+                assert await there(second, "a") == (["second"], []), f"held, or queued, after {where}"
 
             assert await interruption.every_step(wait, nothing_left) >= 4
 
@@ -190,12 +190,3 @@ class AsyncUnknownChapter:
             await session.lock("a").acquire(timeout=0.5)
         engine.heal()
         await session.close()
-
-
-async def _there(session: AsyncSession, name: str) -> tuple[list[str], list[str]]:
-    """Who holds it, and who waits for it, at one look."""
-    snapshot = await session.look(name)
-    return (
-        [standing.claim.holder.label for standing in snapshot.holders],
-        [standing.claim.holder.label for standing in snapshot.waiters],
-    )

@@ -67,6 +67,15 @@ def holders(session: Session, name: str) -> list[str]:
     return [standing.claim.holder.label for standing in (session.look(name)).holders]
 
 
+def there(session: Session, name: str) -> tuple[list[str], list[str]]:
+    """Who holds it, and who waits for it, at one look."""
+    snapshot = session.look(name)
+    return (
+        [standing.claim.holder.label for standing in snapshot.holders],
+        [standing.claim.holder.label for standing in snapshot.waiters],
+    )
+
+
 def stand_in_line(session: Session, ask: Ask) -> Request:
     """A place in the queue that is left when the test says so, with `session.engine.withdraw`."""
     request = (session.keeper()).request((ask,))

@@ -7,7 +7,6 @@ import pytest
 
 from fencepost._runtime import threads as runtime
 from fencepost.errors import AcquireTimeout, EngineError, FencepostError, Unavailable, Uncertain
-from fencepost.primitives._sync.session import Session
 from fencepost.testing.contract._sync.attempt import Attempt
 from fencepost.testing.contract._sync.place import (
     LASTING,
@@ -15,6 +14,7 @@ from fencepost.testing.contract._sync.place import (
     connect_faulty,
     connect_to,
     holders,
+    there,
     until_free,
     until_queued,
     waiters,
@@ -113,7 +113,7 @@ class UnknownChapter:
                     (attempt.outcome()).release()
                 except AcquireTimeout:
                     pass
-                assert _there(first, "a") == ([], [])
+                assert there(first, "a") == ([], [])
 
     def test_an_interruption_at_any_step_of_an_uncontended_block_leaves_nothing(self, site: Site) -> None:
         session, engine = connect_faulty(site, ttl=LASTING)
@@ -125,7 +125,7 @@ class UnknownChapter:
                     runtime.sleep(0)
 
             def nothing_left(where: str) -> None:
-                assert _there(second, "a") == ([], []), f"held, or queued, after {where}"
+                assert there(second, "a") == ([], []), f"held, or queued, after {where}"
 
             assert interruption.every_step(block, nothing_left) >= 4
 
@@ -159,7 +159,7 @@ class UnknownChapter:
                     pass
 
             def nothing_left(where: str) -> None:
-                assert _there(second, "a") == (["second"], []), f"held, or queued, after {where}"
+                assert there(second, "a") == (["second"], []), f"held, or queued, after {where}"
 
             assert interruption.every_step(wait, nothing_left) >= 4
 
@@ -190,12 +190,3 @@ class UnknownChapter:
             session.lock("a").acquire(timeout=0.5)
         engine.heal()
         session.close()
-
-
-def _there(session: Session, name: str) -> tuple[list[str], list[str]]:
-    """Who holds it, and who waits for it, at one look."""
-    snapshot = session.look(name)
-    return (
-        [standing.claim.holder.label for standing in snapshot.holders],
-        [standing.claim.holder.label for standing in snapshot.waiters],
-    )

@@ -1,0 +1,67 @@
+"""The proxy that is late: what it keeps, whom it tells, and what it delivers."""
+
+import socket
+import threading
+from collections.abc import Iterator
+
+import pytest
+
+from fencepost.testing.condition import until
+from fencepost.testing.late import LateProxy
+
+
+class Listener:
+    """A server that answers every message with its length, and remembers all of them."""
+
+    def __init__(self) -> None:
+        self.heard: list[bytes] = []
+        self._socket = socket.create_server(("127.0.0.1", 0))
+        self.port = self._socket.getsockname()[1]
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def _accept(self) -> None:
+        while True:
+            try:
+                stream, _ = self._socket.accept()
+            except OSError:
+                return
+            threading.Thread(target=self._serve, args=(stream,), daemon=True).start()
+
+    def _serve(self, stream: socket.socket) -> None:
+        with stream:
+            while data := stream.recv(100):
+                self.heard.append(data)
+                stream.sendall(b"%d" % len(data))
+
+    def close(self) -> None:
+        self._socket.shutdown(socket.SHUT_RDWR)
+        self._socket.close()
+
+
+@pytest.fixture
+def listener() -> Iterator[Listener]:
+    listener = Listener()
+    yield listener
+    listener.close()
+
+
+def test_what_is_detained_arrives_after_what_was_said_later(listener: Listener) -> None:
+    with LateProxy(listener.port) as proxy:
+        early, later = (socket.create_connection(("127.0.0.1", proxy.port)) for _ in range(2))
+        with early, later:
+            early.sendall(b"hello")
+            later.sendall(b"hi")
+            assert (early.recv(9), later.recv(9)) == (b"5", b"2")
+            proxy.detain()
+            early.sendall(b"too late")
+            until(lambda: proxy.kept == 8)
+            proxy.hang_up()
+            assert early.recv(9) == b""
+            # Nothing of this one was kept, so it is not held up any more; and a new one never was.
+            later.sendall(b"first")
+            assert later.recv(9) == b"5"
+            with socket.create_connection(("127.0.0.1", proxy.port)) as new:
+                new.sendall(b"second")
+                assert new.recv(9) == b"6"
+            proxy.deliver()
+    assert listener.heard[2:] == [b"first", b"second", b"too late"]
