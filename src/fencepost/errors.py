@@ -16,9 +16,21 @@ FencepostError
 Bad arguments raise ValueError or TypeError before anything is sent.
 """
 
+_ESCAPES = {"\n": "\\n", "\r": "\\r", "\t": "\\t", "\x1b": "\\e"}
+
+
+def printable(text: str) -> str:
+    """`text` on one line, without anything that a terminal or a log would obey: names, labels and notes are others'."""
+    if text.isprintable():
+        return text
+    return "".join(each if each.isprintable() else _ESCAPES.get(each, f"\\u{ord(each):04x}") for each in text)
+
 
 class FencepostError(Exception):
-    """The root: catching it catches all that fencepost raises on purpose."""
+    """The root: catching it catches all that fencepost raises on purpose. Its text is safe to show."""
+
+    def __str__(self) -> str:
+        return printable(super().__str__())
 
 
 class AcquireTimeout(FencepostError, TimeoutError):
@@ -43,7 +55,7 @@ class Stale(FencepostError):
         self.highest = highest
 
     def __str__(self) -> str:
-        return f"token {self.token} for '{self.name}' is stale: token {self.highest} was seen already"
+        return printable(f"token {self.token} for '{self.name}' is stale: token {self.highest} was seen already")
 
 
 class Uncertain(FencepostError):

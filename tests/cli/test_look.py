@@ -276,3 +276,28 @@ def test_show_wants_a_name_or_deadlocks(program: Program) -> None:
         done = program(*arguments)
         assert done.returncode == 64
         assert "give a NAME, or --deadlocks for all names" in done.stderr
+
+
+def test_names_and_labels_reach_no_terminal_raw(program: Program, session: fencepost.Session) -> None:
+    hostile = "\x1b]0;title\x07\x1b[2J\u202e\r\nfake"
+    with (
+        fencepost.connect(program.url, holder=f"other{hostile}") as other,
+        session.lock(f"a{hostile}") as held_here,
+        other.lock(f"b{hostile}") as held_there,
+    ):
+        threads = [
+            threading.Thread(target=lambda: session.lock(f"b{hostile}").acquire().release()),
+            threading.Thread(target=lambda: other.lock(f"a{hostile}").acquire().release()),
+        ]
+        for thread in threads:
+            thread.start()
+        eventually(lambda: session.look(f"a{hostile}").waiters and session.look(f"b{hostile}").waiters)
+        shown = [program("show", "--deadlocks"), program("ls"), program("show", f"a{hostile}")]
+        refused = program("run", f"b{hostile}", "--timeout", "0", "--", "true")
+        held_here.release()
+        held_there.release()
+        for thread in threads:
+            thread.join()
+    for done in [*shown, refused]:
+        assert all(line.isprintable() for line in (done.stdout + done.stderr).split("\n")), done
+        assert "fake" in done.stdout + done.stderr

@@ -92,6 +92,24 @@ def test_names_are_completed_from_the_engine(program: Program, session: fencepos
         assert complete(program, "fencepost evict ") == ["plain,orders/42", "plain,users/7"]
 
 
+def test_a_name_that_a_shell_would_obey_is_not_completed(program: Program, session: fencepost.Session) -> None:
+    hostile = (
+        "or;touch x",
+        "or$(id)",
+        "or`id`",
+        "or\x1b[2J",
+        "or\nders",
+        "or'",
+        'or"',
+        "or ders",
+        "or|x",
+        "or*",
+        "or~",
+    )
+    with session.lock_all([*hostile, "or-1", "oré/2"]):
+        assert complete(program, "fencepost show or") == ["plain,or-1", "plain,oré/2"]
+
+
 def test_completion_is_silent_when_the_engine_is_not_there(program: Program) -> None:
     program.environment["FENCEPOST_URL"] = "sqlite:////dev/null/locks.db"
     assert complete(program, "fencepost show or") == []

@@ -199,3 +199,16 @@ def test_what_can_not_be_meant_is_64_with_one_line(program: Program, args: tuple
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (64, "", 1)
     assert done.stderr.startswith("fencepost: ")
     assert complaint in done.stderr
+
+
+def test_an_engine_that_nobody_shares_is_refused(program: Program) -> None:
+    done = program("run", "a", "--url", "memory://x", "--", "true")
+    assert done.returncode == 64
+    assert "memory://x is shared with no other process" in done.stderr
+
+
+@pytest.mark.parametrize("schedule", ["--every=5", "--cron=* * * * *"])
+def test_a_schedule_takes_no_timeout(program: Program, schedule: str) -> None:
+    done = program("run", "a", schedule, "--timeout", "3", "--", "true")
+    assert done.returncode == 64
+    assert "--timeout is for those who wait" in done.stderr

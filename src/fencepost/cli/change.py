@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from fencepost.cli.say import printable
+from fencepost.errors import printable
 
 if TYPE_CHECKING:
     from fencepost.cli.view import View

@@ -1,6 +1,7 @@
 """The engine that the options name."""
 
 import os
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
 
 # Completion must not keep anybody waiting: engines are patient for a third of the ttl.
 SHORT_TTL = 1.0
+# A shell inserts what it is told as it is: names come from others, and only what no shell obeys is offered.
+PLAIN = re.compile(r"[\w@%+=:,./-]+")
 
 
 def address(url: str | None) -> str:
@@ -58,7 +61,7 @@ def complete_name(ctx: "click.Context", param: "click.Parameter", incomplete: st
     try:
         session = connect(address(ctx.params.get("url")), ttl=SHORT_TTL)
         try:
-            return [CompletionItem(name) for name in session.names(incomplete)]
+            return [CompletionItem(name) for name in session.names(incomplete) if PLAIN.fullmatch(name)]
         finally:
             session.close()
     except Exception:

@@ -3,20 +3,13 @@
 import json
 import sys
 
-_ESCAPES = {"\n": "\\n", "\r": "\\r", "\t": "\\t", "\x1b": "\\e"}
+from fencepost.errors import printable
 
 
 class Voice:
     """How to speak: set once, from the options."""
 
     quiet = False
-
-
-def printable(text: str) -> str:
-    """`text` without anything that a terminal would obey: names, labels and notes come from others."""
-    if text.isprintable():
-        return text
-    return "".join(each if each.isprintable() else _ESCAPES.get(each, f"\\u{ord(each):04x}") for each in text)
 
 
 def note(text: str) -> None:

@@ -4,7 +4,7 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from fencepost.cli.say import printable
+from fencepost.errors import printable
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -28,6 +28,8 @@ def undertake(order: Order, lock: "Callable[[Session], Acquirable[Grant]]", *, t
         with Inbox() as inbox:
             with exit.usage():
                 session = connect(order.url, ttl=ttl, margin=order.plan.margin, holder=holder)
+                if session.traits.scope == "process":
+                    raise ValueError(f"{order.url} is shared with no other process, so nothing would be protected")
             try:
                 with exit.usage():
                     acquirable = lock(session)

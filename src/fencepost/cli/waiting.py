@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from fencepost.cli import say
-from fencepost.errors import FencepostError
+from fencepost.errors import FencepostError, printable
 
 if TYPE_CHECKING:
     from fencepost.contract.answer import Snapshot
@@ -60,7 +60,7 @@ class Waiting:
                 return
             self._shown = True
             # A line that wraps could not be cleared.
-            text = f"fencepost: {say.printable(line)}"[: shutil.get_terminal_size().columns - 1]
+            text = f"fencepost: {printable(line)}"[: shutil.get_terminal_size().columns - 1]
             sys.stderr.write(CLEAR_LINE + text)
             sys.stderr.flush()
 

@@ -49,7 +49,9 @@ def parse_url(text: str) -> Url:
         raise TypeError(f"an engine URL is text, not {type(text).__name__}")
     scheme, separator, rest = text.partition("://")
     if not separator or not scheme:
-        raise ValueError(f"'{masked(text)}' is not an engine URL: write scheme://…, such as sqlite:///var/lib/shop/locks.db")
+        raise ValueError(
+            f"'{masked(text)}' is not an engine URL: write scheme://…, such as sqlite:///var/lib/shop/locks.db"
+        )
     rest, _, query = rest.partition("?")
     authority, slash, path = rest.partition("/")
     credentials, at, addresses = authority.rpartition("@")

@@ -7,6 +7,7 @@ import click
 
 from fencepost.cli import exit, option, say
 from fencepost.cli.connection import complete_name, onlooker
+from fencepost.errors import printable
 
 if TYPE_CHECKING:
     from fencepost.core.election import Leader
@@ -86,5 +87,5 @@ def _observe(name: str, url: str | None, as_json: bool) -> int:
 
 
 def _line(leader: "Leader") -> str:
-    value = f" {say.printable(leader.value)}" if leader.value else ""
-    return f"{leader.term} {say.printable(leader.holder)}{value}"
+    value = f" {printable(leader.value)}" if leader.value else ""
+    return f"{leader.term} {printable(leader.holder)}{value}"

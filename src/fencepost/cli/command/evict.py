@@ -8,6 +8,7 @@ import click
 
 from fencepost.cli import exit, option, say
 from fencepost.cli.connection import complete_name, onlooker, operator
+from fencepost.errors import printable
 
 if TYPE_CHECKING:
     from fencepost.core.claim import Claim
@@ -48,4 +49,4 @@ def evict(name: str, url: str | None, yes: bool, as_json: bool) -> int:
 
 def _what(name: str, claim: "Claim", count: int) -> str:
     more = f" and {count - 1} more" if count > 1 else ""
-    return say.printable(f"'{name}' (token {claim.token}) from {claim.holder}{more}")
+    return printable(f"'{name}' (token {claim.token}) from {claim.holder}{more}")

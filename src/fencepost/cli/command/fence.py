@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fencepost.cli import exit, option, say
+from fencepost.errors import printable
 
 if TYPE_CHECKING:
     from fencepost.fences.sql.trigger import Enforcement
@@ -60,7 +61,7 @@ def status(url: str, as_json: bool) -> int:
         return exit.OK
     for each in found:
         off = "" if each.enabled else ", but its trigger is disabled"
-        click.echo(say.printable(f"{each.table}: writes need {_needed(each)}{off}"))
+        click.echo(printable(f"{each.table}: writes need {_needed(each)}{off}"))
     if not found:
         say.note("no table needs a token")
     return exit.OK
@@ -79,14 +80,12 @@ def remove(url: str, table: str) -> int:
     if not found:
         say.note(f"'{table}' has no trigger of ours")
         return exit.NOTHING_DONE
-    click.echo(say.printable(f"writes to '{table}' need no token any more"))
+    click.echo(printable(f"writes to '{table}' need no token any more"))
     return exit.OK
 
 
 def _needed(each: "Enforcement") -> str:
-    return say.printable(
-        f"a token for '{each.name}'" if each.key is None else f"a token for '{each.name}/<{each.key}>'"
-    )
+    return printable(f"a token for '{each.name}'" if each.key is None else f"a token for '{each.name}/<{each.key}>'")
 
 
 @contextmanager

@@ -7,6 +7,7 @@ import click
 
 from fencepost.cli import exit, option, say
 from fencepost.cli.connection import complete_name, onlooker
+from fencepost.errors import printable
 
 if TYPE_CHECKING:
     from fencepost.primitives._sync.session import Session
@@ -37,7 +38,7 @@ def show(name: str | None, deadlocks: bool, url: str | None, as_json: bool) -> i
         return exit.OK
     from fencepost.cli import table
 
-    title = say.printable(name)
+    title = printable(name)
     if seen["holders"]:
         click.echo(f"'{title}' is held")
         table.print_table(table.holders(seen))
@@ -73,8 +74,8 @@ def _show_deadlocks(session: "Session", as_json: bool) -> int:
         for each in circle:
             blocker = each.blocker
             how = f"holds it (token {blocker.token})" if blocker.token is not None else "goes before it"
-            name = say.printable(each.waiter.name)
-            click.echo(f"  {each.waiter.holder} waits for '{name}': {blocker.holder} {how}")
+            line = f"{each.waiter.holder} waits for '{each.waiter.name}': {blocker.holder} {how}"
+            click.echo(f"  {printable(line)}")
     if found:
         say.note("to let one of them go on: fencepost evict NAME")
     return exit.OK
