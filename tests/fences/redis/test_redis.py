@@ -63,6 +63,15 @@ def test_a_claim_shuts_out_those_before_it_and_touches_nothing(client: Any) -> N
     assert text(fence.get("a", 2, "total")) == "5"
 
 
+def test_a_mark_never_expires(client: Any) -> None:
+    fence = RedisFence(client)
+    fence.claim("a", 1)
+    fence.set("b", 1, "total", 5, expires_in=30)
+    marks = [key for key in client.keys("*") if text(key) != "total"]
+    assert len(marks) == 2
+    assert [client.pttl(mark) for mark in marks] == [-1, -1]
+
+
 def test_tokens_of_different_names_are_never_compared(client: Any) -> None:
     fence = RedisFence(client)
     for token, name in enumerate(("x", "{x}", "}x", "x/", "x{", "xy"), start=-9):

@@ -29,6 +29,14 @@ class AsyncTimeChapter:
             assert grant.remaining() <= Terms(LASTING).span - 0.3
             assert "lease_renew" not in engine.calls
 
+    async def test_a_renewal_is_counted_from_the_send_too(self, site: Site) -> None:
+        session, engine = connect_faulty(site, ttl=LASTING)
+        async with session, session.lock("a") as grant:
+            engine.delay("lease_renew", 0.3)
+            assert await (await session.keeper())._renew()
+            assert grant.remaining() <= Terms(LASTING).span - 0.3
+            assert engine.calls.count("lease_renew") == 1
+
     async def test_the_holder_is_told_before_another_is_granted_even_if_the_engine_never_answers(
         self, site: Site
     ) -> None:
