@@ -18,7 +18,8 @@ BEGIN
         SELECT ticket, token, mode, holder FROM {schema}.claim
         WHERE key = _key AND name = _name ORDER BY ticket DESC LIMIT 1) AS last ON true
     LEFT JOIN {schema}.lease AS theirs ON theirs.id = last.holder
-    WHERE one AND mine.id = _holder AND mine.expires_at > clock_timestamp() AND mine.epoch = _epoch;
+    WHERE one AND mine.id = _holder AND mine.expires_at > clock_timestamp() AND mine.epoch = _epoch
+      AND current_setting('transaction_isolation') = 'read committed';
     IF FOUND AND _ticket IS NULL THEN
         _token := nextval('{schema}.token');
         INSERT INTO {schema}.claim (key, name, ticket, token, holder, serial, part, mode, weight, most, note, since)

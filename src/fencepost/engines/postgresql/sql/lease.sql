@@ -1,6 +1,7 @@
 CREATE FUNCTION {schema}.lease_open(_holder text, _label text, _ttl double precision, _channel text, _epoch bigint)
 RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
+    PERFORM {schema}.check_isolation();
     -- What the dead left behind where nobody came by since. A minute, so that nothing of theirs is still on its way.
     WITH dead AS (
         DELETE FROM {schema}.lease WHERE id IN (

@@ -1,5 +1,8 @@
 -- name: version
-SELECT version, pg_backend_pid() FROM {schema}.version
+-- Unless a pooler is in between, which has given us another pid: then the connection is not ours to set.
+SELECT version, pg_backend_pid(), CASE WHEN pg_backend_pid() = $1
+    THEN set_config('default_transaction_isolation', 'read committed', false) END
+FROM {schema}.version
 
 -- name: claim
 SELECT {schema}.claim($1, $2, $3, $4, $5, $6)
