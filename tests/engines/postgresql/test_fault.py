@@ -12,7 +12,7 @@ import pytest
 
 import fencepost
 from fencepost import Lost, Unavailable, Uncertain
-from fencepost.contract.answer import Gone, Granted, Queued
+from fencepost.contract.answer import Granted, Queued
 from fencepost.core.claim import Ask, Mode
 from fencepost.testing.condition import until
 from fencepost.testing.contract._sync.puppet import Puppet
@@ -215,17 +215,6 @@ async def test_nobody_waits_on_a_connection_that_owes_the_answer_to_a_cancelled_
         await leaving
         assert isinstance(await waiting, Granted)
         assert (await other.look("a")).holders == ()
-
-
-def test_a_claim_that_arrives_after_its_withdrawal_is_not_granted(port: int) -> None:
-    with fencepost.connect(at(port), ttl=60) as session:
-        keeper = session.keeper()
-        request = keeper.request((Ask("a"),))
-        # As it happens when the claim was delayed on its way, and its connection is given up.
-        session.engine.withdraw(request)
-        assert isinstance(session.engine.claim(request, wait=True), Gone)
-        assert not session.look("a").holders
-        session.lock("a").acquire(timeout=0).release()
 
 
 def test_a_waiter_that_leaves_before_the_server_has_read_its_statement_leaves_the_queue(port: int) -> None:

@@ -8,6 +8,7 @@ import pytest
 
 import fencepost
 from fencepost import Refused
+from fencepost.engines.postgresql.sql import VERSION
 from fencepost.testing.postgresql import query
 from tests.support.renewal import renew
 
@@ -23,7 +24,7 @@ def test_eight_sessions_that_come_first_make_it_once(port: int) -> None:
     with ThreadPoolExecutor(8) as pool:
         tokens = list(pool.map(_lock, [at(port)] * 8))
     assert len(set(tokens)) == 8
-    assert query(port, "SELECT version FROM fencepost.version") == [(4,)]
+    assert query(port, "SELECT version FROM fencepost.version") == [(VERSION,)]
 
 
 @pytest.mark.slow
@@ -32,13 +33,13 @@ def test_eight_processes_that_come_first_make_it_once(port: int) -> None:
     with multiprocessing.get_context("spawn").Pool(8) as pool:
         tokens = pool.map(_lock, [at(port)] * 8, chunksize=1)
     assert len(set(tokens)) == 8
-    assert query(port, "SELECT version FROM fencepost.version") == [(4,)]
+    assert query(port, "SELECT version FROM fencepost.version") == [(VERSION,)]
 
 
 def test_a_newer_schema_is_refused_with_what_to_do(url: str, port: int) -> None:
     _lock(url)
     query(port, "UPDATE fencepost.version SET version = 7")
-    with pytest.raises(Refused, match=r"schema 'fencepost' .* has version 7, and this fencepost knows 4: upgrade"):
+    with pytest.raises(Refused, match=r"schema 'fencepost' .* has version 7, and this fencepost knows 5: upgrade"):
         _lock(url)
 
 

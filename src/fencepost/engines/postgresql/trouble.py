@@ -9,6 +9,7 @@ from fencepost.errors import EngineError, Refused, Unavailable
 # system. Everything else stays as it is until somebody changes something.
 PASSING = ("08", "40", "53", "55", "57", "58")
 ADVICE = {
+    "0B000": "a pooler is not ours to set: ALTER ROLE … SET default_transaction_isolation = 'read committed'",
     "25006": "the server is read-only: name the primary, or all hosts, which are tried in turn",
     "42501": "see docs/engines/postgresql.md for the rights a role needs",
     "53200": "raise max_locks_per_transaction on the server",

@@ -29,6 +29,7 @@ from fencepost.engines.postgresql._async.cells import AsyncCells
 from fencepost.engines.postgresql._async.channel import AsyncChannel
 from fencepost.engines.postgresql._async.store import AsyncStore
 from fencepost.engines.postgresql.address import LIBPQ, listening_at
+from fencepost.engines.postgresql.epoch import Epoch, Key
 from fencepost.engines.postgresql.query import array, rows, text
 from fencepost.engines.postgresql.sql import statements
 from fencepost.engines.postgresql.waiter import Waiter
@@ -58,6 +59,7 @@ class AsyncPostgresqlEngine:
         self._channel = AsyncChannel(self._store, self._deliver, direct=listening_at(url))
         # By what a message to them begins with.
         self._waiters: dict[bytes, Waiter] = {}
+        self._epoch = Epoch()
         self._sql = statements("statements", self._store.schema)
         self.cells = AsyncCells(self._store, self._channel)
         self._claim, self._release = self._sql["claim"], self._sql["release"]
@@ -66,7 +68,7 @@ class AsyncPostgresqlEngine:
 
     async def lease_open(self, holder: Holder, ttl: float) -> None:
         parameters = (holder.id.encode(), text(holder.label), b"%f" % ttl, self._channel.name.encode())
-        await self._store.call(self._sql["lease_open"], *parameters)
+        await self._store.call(self._sql["lease_open"], *parameters, self._epoch.now)
 
     async def lease_renew(self, holder: Holder, ttl: float, claims: Collection[Claim]) -> Renewal:
         reply = await self._store.value(self._sql["lease_renew"], holder.id.encode(), b"%f" % ttl)
@@ -103,7 +105,7 @@ class AsyncPostgresqlEngine:
 
     async def _ask(self, request: Request, *, wait: bool) -> Granted | Queued | Busy | Gone:
         holder, serial, asks, priority = request
-        head = (holder.id.encode(), b"%d" % serial)
+        head = _head(holder, serial)
         waiter: Waiter | None = None
         if wait:
             # Before asking: the news of the grant may be here before the answer is.
@@ -113,8 +115,9 @@ class AsyncPostgresqlEngine:
             waiter.news = False
         name, mode, _, _, note = asks[0]
         may_wait = YES if wait else NO
+        epoch = self._epoch.ask(head)
         if len(asks) == 1 and mode is Mode.EXCLUSIVE and not priority:
-            reply = await self._store.value(self._claim, *head, name.encode(), text(note), may_wait)
+            reply = await self._store.value(self._claim, *head, name.encode(), text(note), may_wait, epoch)
         else:
             names, modes = array([ask.name for ask in asks]), array([ask.mode for ask in asks])
             weights, limits = ([str(ask.weight) for ask in asks], [str(ask.limit) for ask in asks])
@@ -129,11 +132,18 @@ class AsyncPostgresqlEngine:
                 notes,
                 may_wait,
                 b"%d" % priority,
+                epoch,
             )
+        self._epoch.settled(head)
         if reply is not None and reply.isdigit():
             self._waiters.pop(b":".join(head), None)
             return Granted((int(reply),))
-        return self._read(request, json.loads(reply or b"{}"), waiter)
+        answer = json.loads(reply or b"{}")
+        if "late" in answer:
+            # Another request was given up meanwhile, and took this ask for one of those that nobody waits for.
+            self._epoch.is_late(answer["late"])
+            return await self._ask(request, wait=wait)
+        return self._read(request, answer, waiter)
 
     def _read(
         self, request: Request, answer: dict[str, object], waiter: Waiter | None
@@ -181,19 +191,25 @@ class AsyncPostgresqlEngine:
 
     async def withdraw(self, request: Request) -> None:
         self._waiters.pop(self._key(request), None)
+        head = _head(request.holder, request.serial)
         names = array([ask.name for ask in request.asks])
-        await self._store.call(self._sql["withdraw"], request.holder.id.encode(), b"%d" % request.serial, names)
+        await self._store.call(self._sql["withdraw"], *head, names, self._epoch.after(head))
+        self._epoch.settled(head)
 
     async def release(self, claim: Claim) -> bool:
         holder, serial, ask, token = claim
-        parameters = (holder.id.encode(), b"%d" % serial, ask.name.encode(), b"%d" % (token or 0))
-        return await self._store.value(self._release, *parameters) == YES
+        head = _head(holder, serial)
+        parameters = (ask.name.encode(), b"%d" % (token or 0), self._epoch.after(head))
+        reply = await self._store.value(self._release, *head, *parameters)
+        self._epoch.settled(head)
+        return reply == YES
 
     async def release_all(self, claims: Sequence[Claim]) -> tuple[bool, ...]:
         holder, serial, _, _ = claims[0]
         names, tokens = array([each.name for each in claims]), array([str(each.token or 0) for each in claims])
-        head = (holder.id.encode(), b"%d" % serial)
-        reply = await self._store.value(self._sql["release_all"], *head, names, tokens)
+        head = _head(holder, serial)
+        reply = await self._store.value(self._sql["release_all"], *head, names, tokens, self._epoch.after(head))
+        self._epoch.settled(head)
         return tuple(done == ord("1") for done in reply or b"")
 
     async def share(self, claim: Claim) -> bool:
@@ -237,7 +253,11 @@ class AsyncPostgresqlEngine:
             self.cells.hear(message)
 
     def _key(self, request: Request) -> bytes:
-        return b"%b:%d" % (request.holder.id.encode(), request.serial)
+        return b":".join(_head(request.holder, request.serial))
+
+
+def _head(holder: Holder, serial: int) -> Key:
+    return holder.id.encode(), b"%d" % serial
 
 
 AsyncEngine = AsyncPostgresqlEngine

@@ -53,14 +53,17 @@ class Store:
             connection.script(ADVISE)
 
     def _look(self, connection: wire.Connection) -> None:
-        """Find out whether a pooler is in between, and which schema is there; make one if there is none."""
+        """Find out whether a pooler is in between, and which schema is there; make one if there is none.
+
+        Without a pooler, the transactions of the connection are at READ COMMITTED from here on, whatever the default.
+        """
         try:
-            found = query.rows(connection.call(self._version))
+            found = query.rows(connection.call(self._version, b"%d" % connection.pid))
         except ServerError as error:
             if error.state not in MISSING:
                 raise explain(error, self.address) from error
             found = self._install(connection)
-        version, pid = (int(each or 0) for each in found[0])
+        version, pid = (int(each or 0) for each in found[0][:2])
         if version != VERSION:
             raise Refused(
                 f"schema '{self.schema}' at {self.address} has version {version}, and this fencepost knows {VERSION}: "
@@ -76,7 +79,7 @@ class Store:
             if error.state not in MADE_MEANWHILE:
                 raise explain(error, self.address) from error
         try:
-            return query.rows(connection.call(self._version))
+            return query.rows(connection.call(self._version, b"%d" % connection.pid))
         except ServerError as error:
             raise explain(error, self.address) from error
 

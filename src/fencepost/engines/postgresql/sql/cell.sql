@@ -26,6 +26,7 @@ CREATE FUNCTION {schema}.cell_write(_key text, _value text, _version bigint) RET
 DECLARE
     _after bigint := 0;
 BEGIN
+    PERFORM {schema}.check_isolation();
     PERFORM pg_advisory_xact_lock(1717923428, hashtext(_key));
     IF coalesce((SELECT version FROM {schema}.cell WHERE key = _key), 0) <> _version THEN
         RETURN NULL;
@@ -49,6 +50,7 @@ CREATE FUNCTION {schema}.cell_watch(
 DECLARE
     _cell {schema}.cell;
 BEGIN
+    PERFORM {schema}.check_isolation();
     PERFORM pg_advisory_xact_lock(1717923428, hashtext(_key));
     SELECT * INTO _cell FROM {schema}.cell WHERE key = _key;
     IF coalesce(_cell.version, 0) = _version THEN
@@ -68,6 +70,7 @@ DECLARE
     _busy timestamptz;
     _wait double precision;
 BEGIN
+    PERFORM {schema}.check_isolation();
     PERFORM pg_advisory_xact_lock(1717923429, hashtext(_key));
     _now := clock_timestamp();
     _busy := greatest((SELECT busy_until FROM {schema}.meter WHERE key = _key), _now)

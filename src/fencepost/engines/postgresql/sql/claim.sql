@@ -1,7 +1,8 @@
 -- The two frequent cases: one name, wanted alone, and nobody there: its token as text. Or the last in line, or the only
 -- one to hold it, is alive, and we may wait: a place behind. In all others what `enter` answers.
-CREATE FUNCTION {schema}.claim(_holder text, _serial bigint, _name text, _note text, _wait boolean) RETURNS text
-LANGUAGE plpgsql AS $$
+CREATE FUNCTION {schema}.claim(
+    _holder text, _serial bigint, _name text, _note text, _wait boolean, _epoch bigint
+) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
     _key bigint := hashtextextended(_name, 0);
     _done boolean;
@@ -17,7 +18,8 @@ BEGIN
         SELECT ticket, token, mode, holder FROM {schema}.claim
         WHERE key = _key AND name = _name ORDER BY ticket DESC LIMIT 1) AS last ON true
     LEFT JOIN {schema}.lease AS theirs ON theirs.id = last.holder
-    WHERE one AND mine.id = _holder AND mine.expires_at > clock_timestamp() AND _serial <> ALL (mine.given_up);
+    WHERE one AND mine.id = _holder AND mine.expires_at > clock_timestamp() AND mine.epoch = _epoch
+      AND current_setting('transaction_isolation') = 'read committed';
     IF FOUND AND _ticket IS NULL THEN
         _token := nextval('{schema}.token');
         INSERT INTO {schema}.claim (key, name, ticket, token, holder, serial, part, mode, weight, most, note, since)
@@ -42,14 +44,15 @@ BEGIN
         END IF;
     END IF;
     RETURN {schema}.enter(
-        _holder, _serial, ARRAY[_name], ARRAY['exclusive'], ARRAY[1], ARRAY[1], ARRAY[_note], _wait, 0);
+        _holder, _serial, ARRAY[_name], ARRAY['exclusive'], ARRAY[1], ARRAY[1], ARRAY[_note], _wait, 0, _epoch);
 END $$;
 
 -- The full answer to a request, whatever has happened to it: {"tokens": …}; or, with its place in the queue if it waits,
--- {"ahead": …, "again": ms until somebody ahead may be dead}; or {"gone": why}.
+-- {"ahead": …, "again": ms until somebody ahead may be dead}; or {"gone": why}; or, if it was asked before the epoch that
+-- is now, {"late": the epoch}, and nothing has happened.
 CREATE FUNCTION {schema}.enter(
     _holder text, _serial bigint, _names text[], _modes text[], _weights integer[], _limits integer[], _notes text[],
-    _wait boolean, _priority integer
+    _wait boolean, _priority integer, _epoch bigint
 ) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
     _name text;
@@ -58,12 +61,16 @@ DECLARE
     _ticket bigint;
     _overtakes boolean;
     _answer json;
+    _now bigint;
 BEGIN
     PERFORM {schema}.latch(_names);
-    IF NOT EXISTS (
-        SELECT FROM {schema}.lease WHERE id = _holder AND expires_at > clock_timestamp() AND _serial <> ALL (given_up)
-    ) THEN
+    SELECT epoch INTO _now FROM {schema}.lease WHERE id = _holder AND expires_at > clock_timestamp();
+    IF NOT FOUND THEN
         RETURN '{"gone": "the lease has ended"}';
+    ELSIF _now > _epoch THEN
+        RETURN '{"late": ' || _now || '}';
+    ELSIF _now < _epoch THEN
+        PERFORM {schema}.begin_epoch(_holder, _epoch);
     END IF;
     FOREACH _name IN ARRAY _names LOOP
         PERFORM {schema}.bury(_name);
@@ -138,12 +145,21 @@ BEGIN
         WHERE mine.holder = _holder AND mine.serial = _serial);
 END $$;
 
-CREATE FUNCTION {schema}.withdraw(_holder text, _serial bigint, _names text[]) RETURNS void LANGUAGE plpgsql AS $$
+-- From here on nothing that the holder asked before that epoch has an effect. Under the latches of the names that are
+-- concerned: what was asked for them has happened before, or finds the new epoch.
+CREATE FUNCTION {schema}.begin_epoch(_holder text, _epoch bigint) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+    UPDATE {schema}.lease SET epoch = _epoch WHERE id = _holder AND epoch < _epoch AND expires_at > '-infinity';
+END $$;
+
+CREATE FUNCTION {schema}.withdraw(_holder text, _serial bigint, _names text[], _epoch bigint) RETURNS void
+LANGUAGE plpgsql AS $$
 DECLARE
     _left record;
     _found boolean := false;
 BEGIN
     PERFORM {schema}.latch(_names);
+    PERFORM {schema}.begin_epoch(_holder, _epoch);
     FOR _left IN DELETE FROM {schema}.claim WHERE holder = _holder AND serial = _serial RETURNING * LOOP
         _found := true;
         IF _left.token IS NULL THEN
@@ -152,9 +168,6 @@ BEGIN
     END LOOP;
     IF _found THEN
         PERFORM {schema}.settle(_names);
-    ELSE
-        UPDATE {schema}.lease SET given_up = given_up || _serial
-        WHERE id = _holder AND expires_at > '-infinity' AND _serial <> ALL (given_up);
     END IF;
 END $$;
 
@@ -169,24 +182,27 @@ BEGIN
 END $$;
 
 -- Give back exactly one claim: whether it was held. Whoever waits first holds from here on, and is told.
-CREATE FUNCTION {schema}.release(_holder text, _serial bigint, _name text, _token bigint) RETURNS boolean
-LANGUAGE plpgsql AS $$
+CREATE FUNCTION {schema}.release(_holder text, _serial bigint, _name text, _token bigint, _epoch bigint)
+RETURNS boolean LANGUAGE plpgsql AS $$
 DECLARE
     _key bigint := hashtextextended(_name, 0);
     _done boolean;
     _mode text;
-    _held boolean;
+    _now bigint;
     _first bigint;
     _next record;
 BEGIN
     _done := pg_advisory_xact_lock(1717923427, hashtext(_name)) IS NOT NULL;
     DELETE FROM {schema}.claim
     WHERE key = _key AND name = _name AND holder = _holder AND serial = _serial AND token = _token
-    RETURNING mode, EXISTS (SELECT FROM {schema}.lease WHERE id = _holder AND expires_at > clock_timestamp()),
+    RETURNING mode, (SELECT epoch FROM {schema}.lease WHERE id = _holder AND expires_at > clock_timestamp()),
         (SELECT ticket FROM {schema}.claim WHERE key = _key AND name = _name AND token IS NULL ORDER BY ticket LIMIT 1)
-    INTO _mode, _held, _first;
+    INTO _mode, _now, _first;
+    IF _now IS NULL OR _now < _epoch THEN
+        _done := {schema}.begin_epoch(_holder, _epoch) IS NULL;
+    END IF;
     IF _first IS NULL THEN
-        RETURN coalesce(_held, false);
+        RETURN _now IS NOT NULL;
     END IF;
     -- The frequent case of what `promote` decides: nobody else holds it, and the first in line is alive and wants it alone.
     UPDATE {schema}.claim AS next SET token = nextval('{schema}.token'), since = clock_timestamp()
@@ -200,7 +216,7 @@ BEGIN
     ELSIF _next.channel <> '' THEN
         _done := pg_notify(_next.channel, _next.holder || ':' || _next.serial || ':' || _next.token) IS NULL;
     END IF;
-    RETURN _held;
+    RETURN _now IS NOT NULL;
 END $$;
 
 -- Turn a claim of the whole name into a shared one, with its token: whether it was held. Readers that stand next come in.

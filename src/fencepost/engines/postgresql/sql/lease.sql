@@ -1,6 +1,7 @@
-CREATE FUNCTION {schema}.lease_open(_holder text, _label text, _ttl double precision, _channel text) RETURNS void
-LANGUAGE plpgsql AS $$
+CREATE FUNCTION {schema}.lease_open(_holder text, _label text, _ttl double precision, _channel text, _epoch bigint)
+RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
+    PERFORM {schema}.check_isolation();
     -- What the dead left behind where nobody came by since. A minute, so that nothing of theirs is still on its way.
     WITH dead AS (
         DELETE FROM {schema}.lease WHERE id IN (
@@ -9,8 +10,8 @@ BEGIN
         RETURNING id
     )
     DELETE FROM {schema}.claim USING dead WHERE holder = dead.id;
-    INSERT INTO {schema}.lease (id, label, expires_at, channel)
-    VALUES (_holder, _label, clock_timestamp() + make_interval(secs => _ttl), _channel)
+    INSERT INTO {schema}.lease (id, label, expires_at, channel, epoch)
+    VALUES (_holder, _label, clock_timestamp() + make_interval(secs => _ttl), _channel, _epoch)
     ON CONFLICT (id) DO NOTHING;
 END $$;
 

@@ -1,7 +1,18 @@
+-- Whoever has waited for a latch must see what was done under it meanwhile. A transaction above READ COMMITTED sees what was
+-- there when its statement came, and no function can change that: it is called when it is too late.
+CREATE FUNCTION {schema}.check_isolation() RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+    IF current_setting('transaction_isolation') NOT IN ('read committed', 'read uncommitted') THEN
+        RAISE EXCEPTION 'transactions are "%" by default', current_setting('transaction_isolation')
+        USING ERRCODE = 'invalid_transaction_initiation';
+    END IF;
+END $$;
+
 -- Who holds, who waits, who is next. Whoever changes the queue of a name holds the latch of that name to the end of
 -- its transaction: an advisory lock of the transaction, so that it is safe behind a pooler.
 CREATE FUNCTION {schema}.latch(_names text[]) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
+    PERFORM {schema}.check_isolation();
     -- Always in the same order: nobody waits for another in a circle.
     PERFORM pg_advisory_xact_lock(1717923427, each.latch)
     FROM (SELECT DISTINCT hashtext(name) AS latch FROM unnest(_names) AS name ORDER BY 1) AS each;

@@ -1,4 +1,4 @@
--- Version 4. Names are stored in full; indexes have their 64-bit hash, because a name may be longer than an
+-- Version 5. Names are stored in full; indexes have their 64-bit hash, because a name may be longer than an
 -- index entry. Times are the database's own.
 
 -- Whoever comes second waits here, and then finds that all is there.
@@ -6,7 +6,7 @@ SELECT pg_advisory_xact_lock(1717923427, hashtext('{schema}'));
 CREATE SCHEMA IF NOT EXISTS {schema};
 
 CREATE TABLE {schema}.version (version integer NOT NULL);
-INSERT INTO {schema}.version VALUES (4);
+INSERT INTO {schema}.version VALUES (5);
 
 -- Tokens, and the tickets of those who wait. It starts at the clock, so that tokens outlive even this schema.
 CREATE SEQUENCE {schema}.token;
@@ -17,14 +17,14 @@ SELECT setval('{schema}.token', (extract(epoch FROM clock_timestamp()) * 1000000
 CREATE UNLOGGED TABLE {schema}.life (one boolean PRIMARY KEY CHECK (one));
 INSERT INTO {schema}.life VALUES (true);
 
--- One row per lease; `expires_at` is -infinity once it was closed. `given_up` are requests that were withdrawn before
--- they came: a claim that arrives late must find that nobody waits for its answer.
+-- One row per lease; `expires_at` is -infinity once it was closed. What was asked before `epoch` began, and comes later,
+-- is without effect: nobody waits for its answer.
 CREATE TABLE {schema}.lease (
     id         text PRIMARY KEY,
     label      text NOT NULL,
     expires_at timestamptz NOT NULL,
     channel    text NOT NULL,
-    given_up   bigint[] NOT NULL DEFAULT ARRAY[]::bigint[]
+    epoch      bigint NOT NULL
 ) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 500);
 
 -- One row per ask: with a token it is held, without one it waits. The lowest ticket goes first: that of the arrival,

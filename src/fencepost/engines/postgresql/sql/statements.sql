@@ -1,28 +1,31 @@
 -- name: version
-SELECT version, pg_backend_pid() FROM {schema}.version
+-- Unless a pooler is in between, which has given us another pid: then the connection is not ours to set.
+SELECT version, pg_backend_pid(), CASE WHEN pg_backend_pid() = $1
+    THEN set_config('default_transaction_isolation', 'read committed', false) END
+FROM {schema}.version
 
 -- name: claim
-SELECT {schema}.claim($1, $2, $3, $4, $5)
+SELECT {schema}.claim($1, $2, $3, $4, $5, $6)
 
 -- name: enter
-SELECT {schema}.enter($1, $2, $3, $4, $5, $6, $7, $8, $9)
+SELECT {schema}.enter($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
 
 -- name: release
-SELECT {schema}.release($1, $2, $3, $4)
+SELECT {schema}.release($1, $2, $3, $4, $5)
 
 -- name: release_all
 WITH latched AS MATERIALIZED (SELECT {schema}.latch($3::text[]))
-SELECT string_agg(CASE WHEN {schema}.release($1, $2, name, token) THEN '1' ELSE '0' END, '' ORDER BY place)
+SELECT string_agg(CASE WHEN {schema}.release($1, $2, name, token, $5) THEN '1' ELSE '0' END, '' ORDER BY place)
 FROM latched, unnest($3::text[], $4::bigint[]) WITH ORDINALITY AS part (name, token, place)
 
 -- name: share
 SELECT {schema}.share($1, $2, $3, $4)
 
 -- name: withdraw
-SELECT {schema}.withdraw($1, $2, $3)
+SELECT {schema}.withdraw($1, $2, $3, $4)
 
 -- name: lease_open
-SELECT {schema}.lease_open($1, $2, $3, $4)
+SELECT {schema}.lease_open($1, $2, $3, $4, $5)
 
 -- name: lease_renew
 SELECT {schema}.lease_renew($1, $2)
