@@ -1,4 +1,4 @@
-"""Priorities where the short ways assume the order of arrival: the note of the heir, the relay, the quick place."""
+"""Priorities where the short ways assume the order of arrival: the hand-over, the relay, the quick place."""
 
 import pytest
 
@@ -39,16 +39,16 @@ def line(user: User) -> list[tuple[str, int]]:
 
 
 @pytest.mark.parametrize("mode", [Mode.EXCLUSIVE, Mode.SHARED])
-def test_whoever_was_noted_as_heir_is_not_told_once_it_was_overtaken(user, mode):
+def test_whoever_was_first_in_line_is_not_told_once_it_was_overtaken(user, mode):
     one, two, three = user(), user(), user()
     claim = one.hold("it")
-    noted = queue(two, 0)
+    first = queue(two, 0)
     higher = queue(three, 1, Ask("it", mode))
     assert one.engine.release(claim)
-    first = granted(three, higher)
-    assert isinstance(two.engine.wait(noted, 0.05), Queued)
-    assert three.engine.release(first)
-    assert granted(two, noted).token > first.token
+    other = granted(three, higher)
+    assert isinstance(two.engine.wait(first, 0.05), Queued)
+    assert three.engine.release(other)
+    assert granted(two, first).token > other.token
 
 
 def test_a_higher_one_ends_the_relay_of_a_name_and_goes_first(seasoned, monkeypatch):

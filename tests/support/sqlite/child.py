@@ -2,7 +2,7 @@
 
 `own` waits for such a line before it begins, so that many can begin at once.
 
-`fall` holds, and at a line of input releases, but is killed between the letter to the heir and the state file.
+`fall` holds, and at a line of input releases, but is killed before it writes to the state file.
 
 python -m tests.support.sqlite.child hold|wait|own|fall PATH NAME TTL
 """

@@ -4,15 +4,13 @@ A name that nobody has is claimed and released in one statement each, and so is 
 line, and to hand over to the first in line. Whatever is not so simple goes to `Settlement`.
 """
 
-import os
 from collections.abc import Sequence
 from zlib import crc32
 
 from fencepost.contract.answer import Busy, Gone, Granted, Queued
 from fencepost.core.claim import Ask, Claim, Mode, Request
 from fencepost.core.holder import Holder
-from fencepost.engines.sqlite.gate import CHANGES, RELAYS
-from fencepost.engines.sqlite.heir import heir_of
+from fencepost.engines.sqlite.gate import RELAYS
 from fencepost.engines.sqlite.lane import Lane
 from fencepost.engines.sqlite.mailbox import Letter
 from fencepost.engines.sqlite.place import LOOK_AFTER, Place
@@ -25,7 +23,6 @@ JOIN = STATEMENTS["join"]
 RELEASE = STATEMENTS["release"]
 HAND_OVER = STATEMENTS["hand_over"]
 LET_GO = STATEMENTS["let_go"]
-LET_GO_ALL = STATEMENTS["let_go_all"]
 SHARE = STATEMENTS["share"]
 
 
@@ -95,7 +92,7 @@ class Claims:
         # As `hash_of` says, without the call.
         hashed = crc32(name.encode())
         if token is not None and gate.has_line(hashed):
-            if self._hand_over(holder.id, name, hashed, token):
+            if self._hand_over(holder.id, name, token):
                 return True
             gate.note_line(hashed, there=False)
         if self._store.execute(RELEASE, (name, token, holder.id, self._now())).rowcount == 1:
@@ -108,19 +105,16 @@ class Claims:
     def _let_go_each(self, claims: Sequence[Claim]) -> tuple[bool, ...]:
         return tuple(self._let_go(holder.id, serial, ask.name, token) for holder, serial, ask, token in claims)
 
-    def _hand_over(self, holder: str, name: str, hashed: int, token: int) -> bool:
-        """Whether the name went to the first in line."""
+    def _hand_over(self, holder: str, name: str, token: int) -> bool:
+        """Whether the name went to the first in line.
+
+        It is told afterwards, never before: if we are killed in between, or there is no room on the disk, whoever
+        was told would have a grant that is written nowhere.
+        """
         store, queue, now = self._store, self._queue, self._now()
-        gate, number = store.gate, store.mint()
-        heir = heir_of(gate, hashed, token, now, number) if queue.lease_ends.get(holder, 0.0) > now else None
-        gate.words[CHANGES] += 1
-        told = heir is not None and queue.mailbox.send(heir)
-        if told:
-            # It slept, and the kernel may have put it on our processor, behind us.
-            os.sched_yield()
+        number = store.mint()
         for who, serial, mailbox in store.execute(HAND_OVER, (name, number, now, token, holder)).fetchall():
-            if not told:
-                queue.letters = (Letter(mailbox, who, serial, (number,)),)
+            queue.letters = (Letter(mailbox, who, serial, (number,)),)
             queue.transfer.handed_over(name, now)
             return True
         return False
@@ -132,7 +126,6 @@ class Claims:
         row = (claim.name, claim.token, claim.holder.id, self._now())
         if self._store.execute(SHARE, row).rowcount != 1:
             return False
-        self._store.gate.note_change()
         self._queue.promote((claim.name,))
         return True
 
@@ -154,14 +147,8 @@ class Claims:
         return place
 
     def _let_go(self, holder: str, serial: int, name: str, token: int | None) -> bool:
-        execute, now = self._store.execute, self._now()
-        self._store.gate.note_change()
-        if not (
-            execute(LET_GO, (name, token, holder, now)).rowcount
-            # Told by somebody who did not live to write it down, we were granted it once more, with another token.
-            or execute(LET_GO_ALL, (name, serial, holder, now)).rowcount
-        ):
-            self._settlement.clear_up(holder, name)
+        if not self._store.execute(LET_GO, (name, token, holder, self._now())).rowcount:
+            self._settlement.clear_up(holder, serial, name)
             return False
         self._queue.promote((name,))
         return True

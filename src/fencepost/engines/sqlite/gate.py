@@ -23,7 +23,7 @@ from fencepost.engines.sqlite.inheritance import let_go_after_fork
 SIZE = 40960
 MAGIC = int.from_bytes(b"fencepst")
 AHEAD_US = 3_600_000_000
-KIND, BOOT, LAST, CEILING, DEVICE, INODE, CHANGES, RELAYS = range(8)
+KIND, BOOT, LAST, CEILING, DEVICE, INODE, _, RELAYS = range(8)
 # Not 0 once somebody has waited with a priority below 0: from then on any newcomer may have one behind it.
 LOW = 10
 # Two records of the ceiling, (number, digest) each, written in turn: one of them is always whole.
@@ -31,8 +31,6 @@ RECORDS = (8, 16)
 # One byte for the names of one hash, set while somebody may wait for one of them.
 LINES = range(2048, 4096)
 _FIRST_LINE, _MOST_LINES = LINES.start, len(LINES)
-# What `heir` notes: who is first in line.
-HEIRS = range(4096, 8192)
 # The queues that `relay` keeps; the word RELAYS says which of them are in use, one bit for each.
 TRACKS = range(8192, SIZE)
 BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
@@ -130,10 +128,6 @@ class Gate:
 
     def note_line(self, hashed: int, *, there: bool) -> None:
         self.notes[_FIRST_LINE + hashed % _MOST_LINES] = there
-
-    def note_change(self) -> None:
-        """There is a change that may make another the first in line."""
-        self.words[CHANGES] += 1
 
     @property
     def ceiling(self) -> int:

@@ -64,7 +64,6 @@ class Queue:
 
     def bury(self, holders: Collection[str], freed: Iterable[str] = ()) -> None:
         """Remove all that these holders have, and grant it to whoever is next."""
-        self.store.gate.note_change()
         names = set(freed)
         gaps: list[Row] = []
         for holder in holders:
@@ -153,7 +152,6 @@ class Queue:
         return bool(dead)
 
     def _grant(self, rows: list[Row]) -> None:
-        self.store.gate.note_change()
         tokens = tuple(self.store.mint() for _ in rows)
         for row, token in zip(rows, tokens, strict=True):
             self.change("promote", row.name, row.number, token, self.now())

@@ -1,13 +1,12 @@
 """The full answer to a request, whatever has happened to it. Everything here happens inside a transaction."""
 
 import math
+from collections.abc import Iterable
 
 from fencepost.contract.answer import Busy, Gone, Granted, Queued
-from fencepost.core.claim import Claim, Mode, Request, admits, ahead
+from fencepost.core.claim import Claim, Request, admits, ahead
 from fencepost.core.priority import BAND, turn_of
 from fencepost.engines.sqlite.gate import LOW, hash_of
-from fencepost.engines.sqlite.heir import note_heir
-from fencepost.engines.sqlite.mailbox import Letter
 from fencepost.engines.sqlite.place import Place
 from fencepost.engines.sqlite.queue import Queue
 from fencepost.engines.sqlite.row import Row
@@ -75,29 +74,18 @@ class Settlement:
                     peer = peers.peer(row.process)
                     if peer is not None and peer.fd >= 0:
                         watching.add(peer)
-        self._note_heir(request, fronts)
         place.watching = watching
         place.until = min(until, default=math.inf)
         peers.trim(watching)
         return Queued(request, tuple(before), place)
 
-    def _note_heir(self, request: Request, fronts: Fronts) -> None:
-        """If we are the first in line behind one who holds the name alone, the release of that one shall know."""
-        rows = fronts[0]
-        if len(request.asks) == len(rows) == 1 and request.asks[0].mode is Mode.EXCLUSIVE:
-            (row,) = rows
-            if not row.waiting and row.mode == Mode.EXCLUSIVE:
-                queue = self._queue
-                heir = Letter(queue.mailbox.name, request.holder.id, request.serial)
-                ends = queue.lease_ends.get(request.holder.id, 0.0)
-                note_heir(self._store.gate, row.name, row.number, ends, heir)
-
     def remove(self, request: Request) -> None:
         """Leave nothing of the request, and let others have it."""
+        self._drop(request.holder.id, request.serial, request.names)
+
+    def _drop(self, holder: str, serial: int, names: Iterable[str]) -> None:
         queue = self._queue
-        self._store.gate.note_change()
-        holder, serial, _, _ = request
-        rows = [row for name in request.names for row in queue.rows("mine", name, holder.id, serial)]
+        rows = [row for name in names for row in queue.rows("mine", name, holder, serial)]
         for row in rows:
             queue.change("drop", row.name, row.waiting, row.number, row.holder)
         for row in rows:
@@ -114,9 +102,13 @@ class Settlement:
             self._queue.places[holder.id, serial] = Place(tuple(turns[part] for part in range(len(asks))))
         return self.settle(request, wait)
 
-    def clear_up(self, holder: str, name: str) -> None:
-        """What was to be released is not held: by a lease that ended, or released before by one that failed then."""
+    def clear_up(self, holder: str, serial: int, name: str) -> None:
+        """What was to be released is not held: by a lease that ended, or released before by one that failed then.
+
+        Whoever hears that does not ask again, so nothing of its request may be left to become a grant to nobody.
+        """
         if self._queue.is_alive(holder):
+            self._drop(holder, serial, (name,))
             self._queue.promote((name,))
         else:
             self._queue.bury([holder])
@@ -152,8 +144,7 @@ class Settlement:
         return place
 
     def _overtake(self, request: Request, turns: tuple[int, ...]) -> None:
-        """Whoever stands behind us has us to watch from now on, and is not the next to hold the name."""
-        self._store.gate.note_change()
+        """Whoever stands behind us has us to watch from now on."""
         for ask, turn in zip(request.asks, turns, strict=True):
             for row in self._queue.rows("after", ask.name, turn):
                 self._queue.tell(row)

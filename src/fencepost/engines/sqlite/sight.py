@@ -29,7 +29,6 @@ class Sight:
     def evict(self, name: str, by: str) -> tuple[Claim, ...]:
         holders, _ = self._living(name)
         queue = self._queue
-        queue.store.gate.note_change()
         for row in holders:
             queue.change("evict", name, row.number, row.label, by, queue.now())
             queue.change("warn_evicted", row.holder)

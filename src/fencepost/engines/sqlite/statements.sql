@@ -36,11 +36,6 @@ DELETE FROM claim
 WHERE name = ?1 AND waiting = 0 AND number = ?2 AND holder = ?3
   AND EXISTS (SELECT 1 FROM holder WHERE id = ?3 AND expires_at > ?4)
 
--- name: let_go_all
-DELETE FROM claim
-WHERE name = ?1 AND waiting = 0 AND serial = ?2 AND holder = ?3
-  AND EXISTS (SELECT 1 FROM holder WHERE id = ?3 AND expires_at > ?4)
-
 -- name: share
 UPDATE claim SET mode = 'shared'
 WHERE name = ?1 AND waiting = 0 AND number = ?2 AND holder = ?3

@@ -160,7 +160,6 @@ class Store:
                 self._open()
                 return
         gate.fresh = False
-        gate.note_change()
         self.lease_ends.clear()
         status = os.stat(self.path)
         self._identity = gate.state_file = (status.st_dev, status.st_ino)

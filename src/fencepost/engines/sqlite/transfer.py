@@ -56,7 +56,6 @@ class Transfer:
             execute(STATEMENTS["claim"], row)
         execute("COMMIT")
         store.gate.note_line(hash_of(name), there=True)
-        store.gate.note_change()
         track.end()
 
     def _note_relays(self, number: int) -> None:
