@@ -169,7 +169,8 @@ def test_one_who_took_the_name_alone_while_others_shared_it_unseen_does_not_hold
 def test_readers_whose_keeper_died_lock_the_key_for_another() -> None:
     reader = Record(request(1, Mode.SHARED), 5, 0, granted=True)
     view = view_of("a", "a/.lock", seen(place(reader, 7)))
-    assert verbs(next_step({"a": view}, 0)) == [("check-not-exists", None), ("lock", "s1")]
+    # Only if that one is there still: this may arrive late.
+    assert verbs(next_step({"a": view}, 0)) == [("check-index", None), ("check-not-exists", None), ("lock", "s1")]
     gone = view_of("a", "a/.lock", seen(locked(shared_by(reader), 9, "s1")))
     assert verbs(next_step({"a": gone}, 0)) == [("check-index", None), ("delete", None)]
 
