@@ -1,16 +1,20 @@
 """Keys, answers and decisions, without any agent."""
 
+import asyncio
 import json
 from base64 import b64encode
 from itertools import permutations
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fencepost._runtime import aio
 from fencepost._runtime import threads as runtime
 from fencepost.core.claim import Ask, Mode, Request
 from fencepost.core.holder import Holder
+from fencepost.engines.consul._async.line import AsyncLine
 from fencepost.engines.consul._sync.line import Line
 from fencepost.engines.consul.audit import MOST_BYTES, Removal, evictions_of, read_audit, write_audit
 from fencepost.engines.consul.http import Malformed, Parser, Response
@@ -169,7 +173,8 @@ def test_one_who_took_the_name_alone_while_others_shared_it_unseen_does_not_hold
 def test_readers_whose_keeper_died_lock_the_key_for_another() -> None:
     reader = Record(request(1, Mode.SHARED), 5, 0, granted=True)
     view = view_of("a", "a/.lock", seen(place(reader, 7)))
-    assert verbs(next_step({"a": view}, 0)) == [("check-not-exists", None), ("lock", "s1")]
+    # Only if that one is there still: this may arrive late.
+    assert verbs(next_step({"a": view}, 0)) == [("check-index", None), ("check-not-exists", None), ("lock", "s1")]
     gone = view_of("a", "a/.lock", seen(locked(shared_by(reader), 9, "s1")))
     assert verbs(next_step({"a": gone}, 0)) == [("check-index", None), ("delete", None)]
 
@@ -218,6 +223,38 @@ def test_what_was_seen_of_a_waiter_before_it_took_its_place_is_not_told() -> Non
     assert entry.tokens is None
     line._tell({"a": view_of("a", "a/.lock", seen(place(record, 20), locked(write(record), 21, "s1")))})
     assert entry.tokens == {"a": 21}
+
+
+async def test_whoever_asked_for_all_rings_for_one_that_still_waits() -> None:
+    """One whose time was over while another asked is there still, until it is withdrawn; it would not hear."""
+
+    class Store:
+        def __init__(self) -> None:
+            self.asked: asyncio.Queue[None] = asyncio.Queue()
+
+        async def read(self, operations: object) -> dict[str, Pair]:
+            self.asked.put_nowait(None)
+            await asyncio.Event().wait()
+            raise AssertionError
+
+    store: Any = Store()
+    line = AsyncLine(store, "", aio.BootClock())
+    asking, late, waiting = (Entry(request(serial), "") for serial in (1, 2, 3))
+    for entry in (asking, late, waiting):
+        line.join(entry)
+    first = asyncio.create_task(line.wait(asking, 60))
+    await store.asked.get()
+    assert await line.wait(late, 0) is None
+    second = asyncio.create_task(line.wait(waiting, 60))
+    while waiting.bell is None:
+        await asyncio.sleep(0)
+    first.cancel()
+    # Sooner than it would look by itself.
+    for _ in range(100):
+        await asyncio.sleep(0)
+    assert store.asked.qsize() == 1
+    second.cancel()
+    await asyncio.gather(first, second, return_exceptions=True)
 
 
 def test_the_record_of_evictions_is_bounded() -> None:

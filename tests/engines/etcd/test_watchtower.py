@@ -52,6 +52,13 @@ class Town:
             Contender(self.entry.keys[0], 12, self.lease.id, holder, 1, Ask("a"), ("a",)),
         ]
 
+    def joins(self, *, serial: int, created: int) -> tuple[Entry, Contender]:
+        """Another of the same session, and how it stands in the queue."""
+        holder = self.lease.holder
+        entry = self.lease.note(Request(holder, serial, (Ask("a"),)), [self.place])
+        entry.created = created
+        return entry, Contender(entry.keys[0], created, self.lease.id, holder, serial, Ask("a"), ("a",))
+
     def open(self, revision: int = 11) -> int:
         view, waiter, new = self.tower.open(self.place)
         assert new
@@ -72,6 +79,71 @@ def test_a_waiter_is_told_when_the_one_before_it_has_left() -> None:
     town.tower.hear(said(watch, left(b"a/ff", 13)))
     assert town.entry.waiter.stirred
     assert town.tower.has_won(town.entry)
+
+
+def test_a_waiter_is_told_when_it_is_a_newcomer_s_read_that_shows_the_end_of_the_one_before_it() -> None:
+    town = Town()
+    watch = town.open()
+    town.tower.station(town.entry, {"a": town.queue}, 12)
+    newcomer, own = town.joins(serial=2, created=14)
+    # What it has read is ahead of what the watch has told.
+    assert town.tower.station(newcomer, {"a": [town.queue[1], own]}, 14)
+    assert (town.entry.waiter.stirred, newcomer.waiter.stirred) == (True, False)
+    assert town.tower.has_won(town.entry)
+    town.tower.leave(town.entry)
+    town.tower.hear(said(watch, left(b"a/ff", 13)))
+    assert not newcomer.waiter.stirred
+    town.tower.hear(said(watch, left(town.entry.keys[0], 15)))
+    assert town.tower.has_won(newcomer)
+
+
+def test_a_waiter_is_told_when_a_newcomer_s_read_shows_that_it_was_evicted() -> None:
+    town = Town()
+    town.open()
+    town.tower.station(town.entry, {"a": town.queue}, 12)
+    newcomer, own = town.joins(serial=2, created=14)
+    assert town.tower.station(newcomer, {"a": [town.queue[0], own]}, 14)
+    assert (town.entry.waiter.stirred, newcomer.waiter.stirred) == (True, False)
+    assert not town.tower.has_won(town.entry)
+
+
+def test_a_newcomer_whose_read_shows_nobody_s_end_wakes_nobody() -> None:
+    town = Town()
+    town.open()
+    town.tower.station(town.entry, {"a": town.queue}, 12)
+    newcomer, own = town.joins(serial=2, created=14)
+    assert town.tower.station(newcomer, {"a": [*town.queue, own]}, 14)
+    assert (town.entry.waiter.stirred, newcomer.waiter.stirred) == (False, False)
+
+
+def test_an_older_read_does_not_bring_back_who_was_gone_in_a_newer_one() -> None:
+    town = Town()
+    watch = town.open()
+    newcomer, own = town.joins(serial=2, created=14)
+    assert town.tower.station(newcomer, {"a": [town.queue[1], own]}, 14)
+    # The first has read before that, and comes with it after that.
+    assert town.tower.station(town.entry, {"a": town.queue}, 12)
+    assert town.entry.waiter.stirred
+    assert town.tower.has_won(town.entry)
+    town.tower.hear(said(watch, left(b"a/ff", 13)))
+    assert town.tower.has_won(town.entry)
+    town.tower.leave(town.entry)
+    town.tower.hear(said(watch, left(town.entry.keys[0], 15)))
+    assert newcomer.waiter.stirred
+    assert town.tower.has_won(newcomer)
+
+
+def test_a_read_that_is_older_than_what_was_heard_adds_who_came_and_not_who_left() -> None:
+    town = Town()
+    watch = town.open()
+    assert town.tower.station(town.entry, {"a": town.queue}, 12)
+    newcomer, own = town.joins(serial=2, created=14)
+    town.tower.hear(said(watch, left(b"a/ff", 15)))
+    assert town.tower.station(newcomer, {"a": [*town.queue, own]}, 14)
+    assert town.tower.has_won(town.entry)
+    assert not newcomer.waiter.stirred
+    town.tower.hear(said(watch, left(town.entry.keys[0], 16)))
+    assert town.tower.has_won(newcomer)
 
 
 def test_a_waiter_whose_own_key_is_gone_is_told_and_has_not_won() -> None:
@@ -168,6 +240,14 @@ def test_where_something_is_written_all_the_time_a_watch_is_taken_as_it_is() -> 
     waiter.stirred = False
     town.tower.hear(said(view.witness, CREATED, revision + 1))
     assert (view.is_live, waiter.stirred, view.live_from) == (True, True, revision)
+
+
+def test_a_watch_that_is_still_being_opened_is_not_idle() -> None:
+    town = Town()
+    view, _, _ = town.tower.open(town.place)
+    town.now += LINGER * 2
+    assert town.tower.idle() == []
+    town.tower.drop(view)
 
 
 def test_of_a_view_that_is_over_nothing_more_is_asked() -> None:

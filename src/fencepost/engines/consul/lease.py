@@ -1,8 +1,10 @@
 """One lease as its engine knows it: the session, and what is asked and held on it."""
 
+import itertools
 from base64 import b64encode
 from typing import Protocol
 
+from fencepost._runtime.state import StateLock
 from fencepost.core.claim import Claim, Request
 from fencepost.core.holder import Holder
 from fencepost.engines.consul.key import LEASE, lock_of, place_of
@@ -51,8 +53,20 @@ class Entry:
 
 
 class Lease:
-    """`epoch` is the index of the lease's own key. Every claim insists on it, and changing the key makes sure that
-    no claim that is still on its way, however late it arrives, is granted any more."""
+    """What makes that nothing has an effect any more when it arrives late.
+
+    `epoch` is the index of the lease's own key. Every claim insists on it, so that a change of the key stops all claims
+    that are still on their way. A request whose claim was not answered is in doubt. Whatever is asked of it next, to
+    claim it again or to withdraw it, changes the epoch in its first transaction, unless an epoch is known to have begun
+    since the claim was sent. So of a request that was answered nothing is on its way.
+
+    A claim that gives something back, to come again under the same serial, insists on the epoch as well. A withdrawal
+    is for good: it names what belongs to its serial, which nobody else ever has. A release, a grant to the next one and
+    an eviction insist on the index of each key that they change. A renewal names a session, and none that has ended
+    comes back.
+
+    Not covered is a request that was answered, and that a proxy on the way sends once more by itself.
+    """
 
     def __init__(self, holder: Holder, ttl: float, prefix: str) -> None:
         self.holder = holder
@@ -60,9 +74,10 @@ class Lease:
         self.session = ""
         self.key = f"{prefix}{LEASE}{holder.id}"
         self.epoch = 0
-        # How often the epoch was changed, and whether a claim may be on its way of which nobody knows.
-        self.epochs = 0
-        self.doubt = False
+        self._epochs = itertools.count(1)
+        # Requests of which a claim may be on its way, and an epoch that is not older than the one it insists on.
+        self._doubts: dict[int, int] = {}
+        self._lock = StateLock()
         self.entries: dict[int, Entry] = {}
         # Where the next renewal goes on with looking whether claims are still there.
         self.looked = 0
@@ -87,11 +102,25 @@ class Lease:
         self.looked = start + most
         return (claims + claims)[start : start + most]
 
+    def doubt(self, serial: int) -> None:
+        """A claim of this request was not answered: it may still arrive."""
+        with self._lock:
+            self._doubts[serial] = self.epoch
+
+    def is_in_doubt(self, serial: int) -> bool:
+        return serial in self._doubts
+
     def new_epoch(self) -> list[Operation]:
         """What makes every claim fail that was sent before. Its value is another each time, else nothing changes."""
-        self.epochs += 1
-        value = b64encode(f"{self.holder.label} {self.epochs}".encode()).decode()
+        value = b64encode(f"{self.holder.label} {next(self._epochs)}".encode()).decode()
         return [lock(self.key, value, self.session)]
+
+    def begin(self, epoch: int) -> None:
+        """An epoch is known to have begun: of claims sent before, none can arrive any more."""
+        with self._lock:
+            # Answers may come in another order than the epochs.
+            self.epoch = max(self.epoch, epoch)
+            self._doubts = {serial: sent for serial, sent in self._doubts.items() if sent >= self.epoch}
 
     def record(self, request: Request, now: float) -> Record:
         return Record(request, self.ttl, now)

@@ -171,7 +171,8 @@ def next_step(views: Mapping[str, View], now: float) -> list[Operation] | None:
         readers = [member for member in view.holders if member.record.granted]
         if readers and (view.lock is None or view.shared):
             if view.lock is None or view.lock.session not in {member.pair.session for member in readers}:
-                return [*_vacate(view), _lock_for(view, readers[0], shared_by(readers[0].record))]
+                first = readers[0]
+                return [unchanged(first.pair), *_vacate(view), _lock_for(view, first, shared_by(first.record))]
         elif view.vacant and view.shared and view.lock is not None:
             return [unchanged(view.lock), delete(view.key)]
     for view in views.values():

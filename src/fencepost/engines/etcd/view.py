@@ -36,7 +36,9 @@ class View:
         # Who waits here in this session.
         self.entries: dict[int, Entry] = {}
         self.idle_at = 0.0
+        # Whoever left up to this revision is known to have left; whoever came is known up to the last read.
         self.revision = 0
+        self._read_at = 0
         # In order of arrival.
         self._contenders: dict[bytes, Contender] = {}
         # When those left who did so last, by key.
@@ -65,16 +67,22 @@ class View:
         """Whether nobody can have left after that revision without our knowing."""
         return self.is_live and revision >= max(self.live_from, self._forgotten)
 
-    def take_in(self, queue: Iterable[Contender], revision: int) -> None:
-        """What was read at that revision."""
+    def take_in(self, queue: Iterable[Contender], revision: int) -> bool:
+        """What was read at that revision; whether it tells of somebody's end before the watch does."""
         self.read()
+        if revision <= self._read_at:
+            # Another has read later. Of those who have left since, the watch may not have told yet.
+            return False
+        self._read_at = revision
+        before = self._contenders
         if revision >= self.revision:
             self._contenders = {each.key: each for each in queue}
             self.revision = revision
-            return
+            return not before.items() <= self._contenders.items()
         present = [each for each in queue if self._left.get(each.key, 0) <= revision]
-        found = {each.key: each for each in [*present, *self._contenders.values()]}
+        found = {each.key: each for each in [*present, *before.values()]}
         self._contenders = dict(sorted(found.items(), key=lambda item: item[1].created))
+        return False
 
     def hear(self, events: list[bytes]) -> bool:
         """Take in what the watch tells; whether anybody here is concerned."""

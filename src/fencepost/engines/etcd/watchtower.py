@@ -40,10 +40,11 @@ class Watchtower:
                 view = View(place, next(self._numbers), for_readers=for_readers)
                 self._views[place.name, for_readers] = view
                 self._by_number[view.number] = view
-                view.idle_at = self._now()
+            view.idle_at = self._now()
             waiter = Waiter()
             waiter.stirred = view.is_live
-            view.openers.append(waiter)
+            if not view.is_live:
+                view.openers.append(waiter)
             return view, waiter, new
 
     def words(self, view: View) -> list[bytes]:
@@ -96,10 +97,13 @@ class Watchtower:
             elif news.created:
                 self._created(view, news.watch, news.revision)
             elif news.watch == view.number and view.hear(news.events):
-                for entry in list(view.entries.values()):
-                    if self._concerns(view, entry):
-                        entry.waiter.stir()
+                self._tell(view)
                 view.await_ends()
+
+    def _tell(self, view: View) -> None:
+        for entry in list(view.entries.values()):
+            if self._concerns(view, entry):
+                entry.waiter.stir()
 
     def _created(self, view: View, number: int, revision: int) -> None:
         if number == view.number:
@@ -139,8 +143,11 @@ class Watchtower:
             if len(views) < len(queues) or not all(view.knows_since(revision) for view in views):
                 return False
             entry.waiter.stirred = False
+            ahead = [view for view in views if view.take_in(queues[view.place.name], revision)]
+            for view in ahead:
+                # From now on the watch brings no news of those ends: those who waited for them are told here.
+                self._tell(view)
             for view in views:
-                view.take_in(queues[view.place.name], revision)
                 view.entries[id(entry)] = entry
                 view.await_ends()
             if any(self._concerns(view, entry) for view in views):
@@ -163,7 +170,9 @@ class Watchtower:
         """The views that nobody has waited in for a while, dropped; their watches are to be ended."""
         with self._lock:
             before = self._now() - LINGER
-            found = [view for view in self._views.values() if not view.entries and view.idle_at < before]
+            found = [
+                view for view in self._views.values() if view.is_live and not view.entries and view.idle_at < before
+            ]
             for view in found:
                 self._drop(view)
             return found

@@ -10,6 +10,7 @@ session is attached anew, which the leader hears of by itself.
 
 from typing import Any
 
+from fencepost._runtime.state import StateLock
 from fencepost.core.claim import Ask, Request
 from fencepost.core.lease import DRIFT_LEAST, DRIFT_RATE
 from fencepost.engines.zookeeper import jute
@@ -90,6 +91,7 @@ class Lease:
         self._recipe = recipe
         self._card = Card(label, ttl).pack()
         self._watched: dict[bytes, set[Waiter]] = {}
+        self._lock = StateLock()
 
     def note(self, request: Request, lock: bytes) -> Entry:
         """Before anything is sent: from now on its node is no stray, whatever becomes of the answer."""
@@ -121,23 +123,27 @@ class Lease:
         if entry.waiter is None:
             entry.waiter = Waiter()
         entry.watched.add(node)
-        self._watched.setdefault(node, set()).add(entry.waiter)
+        with self._lock:
+            self._watched.setdefault(node, set()).add(entry.waiter)
 
     def unwatch(self, entry: Entry) -> None:
         waiter, entry.waiter = entry.waiter, None
         if waiter is None:
             return
-        for node in entry.watched:
-            waiters = self._watched.get(node)
-            if waiters is not None:
-                waiters.discard(waiter)
-                if not waiters:
-                    self._watched.pop(node, None)
+        with self._lock:
+            for node in entry.watched:
+                waiters = self._watched.get(node)
+                if waiters is not None:
+                    waiters.discard(waiter)
+                    if not waiters:
+                        self._watched.pop(node, None)
         entry.watched.clear()
 
     def heard(self, node: bytes, gone: bool) -> None:
         """The server tells once, and then no more of this node."""
-        for waiter in list(self._watched.pop(node, ())):
+        with self._lock:
+            waiters = self._watched.pop(node, ())
+        for waiter in waiters:
             waiter.tell(node, gone=gone)
 
     def end(self, reason: str) -> None:

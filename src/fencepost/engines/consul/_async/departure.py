@@ -2,7 +2,6 @@
 """Giving back what is held, and with it, where that can be said at once, making the next one the holder."""
 
 from collections.abc import Sequence
-from typing import Protocol
 
 from fencepost.core.claim import Claim, Mode
 from fencepost.engines.consul import shortcut
@@ -11,29 +10,22 @@ from fencepost.engines.consul._async.store import AsyncStore
 from fencepost.engines.consul.key import lock_of, place_of
 from fencepost.engines.consul.lease import Lease
 from fencepost.engines.consul.scene import hand_over, heir_of
-from fencepost.engines.consul.transaction import MOST_OPERATIONS, Conflict, Operation, Pair, at_index, delete, tree
+from fencepost.engines.consul.transaction import MOST_OPERATIONS, Conflict, Operation, at_index, delete, tree
 
 # As many claims as fit into one transaction, with all that goes along.
 MOST_TOGETHER = MOST_OPERATIONS // 4 - 2
 
 
-class AsyncTransact(Protocol):
-    """See `_transact` of the engine."""
-
-    async def __call__(self, lease: Lease | None, operations: list[Operation]) -> dict[str, Pair] | Conflict: ...
-
-
 class AsyncDeparture:
-    def __init__(self, store: AsyncStore, line: AsyncLine, prefix: str, transact: AsyncTransact) -> None:
+    def __init__(self, store: AsyncStore, line: AsyncLine, prefix: str) -> None:
         self._store = store
         self._line = line
         self._prefix = prefix
-        self._transact = transact
 
     async def release(self, lease: Lease | None, claim: Claim) -> bool:
         _, serial, ask, token = claim
         queued = _is_queued(lease, serial)
-        if not queued and lease is not None and not lease.doubt and ask.mode is Mode.EXCLUSIVE and token:
+        if not queued and lease is not None and ask.mode is Mode.EXCLUSIVE and token:
             lease.drop(serial, ask.name)
             # Whoever has come since, and waits, watches the key that goes.
             response = await self._store.send(shortcut.release(lock_of(self._prefix, ask.name), token))
@@ -48,10 +40,10 @@ class AsyncDeparture:
             heir = heir_of(view)
             if heir is not None:
                 follow = hand_over(view, heir, self._store.now())
-        found = await self._transact(lease, [*operations, *follow, tree(key)])
+        found = await self._store.transact([*operations, *follow, tree(key)])
         if isinstance(found, Conflict) and follow and 0 not in found.reasons:
             # The heir has gone meanwhile: let the next one be found afterwards.
-            found = await self._transact(lease, [*operations, tree(key)])
+            found = await self._store.transact([*operations, tree(key)])
         if isinstance(found, Conflict):
             return False
         await self._line.settle(self._line.views_of({name: key}, found))
@@ -63,7 +55,7 @@ class AsyncDeparture:
             locks = {claim.name: lock_of(self._prefix, claim.name) for claim in claims}
             queued = _is_queued(lease, claims[0].serial)
             removals = [operation for claim in claims for operation in self._removal(claim, queued)]
-            found = await self._transact(lease, [*removals, *(tree(key) for key in locks.values())])
+            found = await self._store.transact([*removals, *(tree(key) for key in locks.values())])
             if not isinstance(found, Conflict):
                 for claim in claims:
                     if lease is not None:

@@ -6,8 +6,8 @@ index says any more whether it is held. So it is looked at first, also where nob
 """
 
 from fencepost.core.claim import Claim
-from fencepost.engines.consul._async.departure import AsyncTransact
 from fencepost.engines.consul._async.line import AsyncLine
+from fencepost.engines.consul._async.store import AsyncStore
 from fencepost.engines.consul.key import lock_of, place_of
 from fencepost.engines.consul.lease import Lease
 from fencepost.engines.consul.scene import Member, View, share
@@ -18,10 +18,10 @@ MOST_ATTEMPTS = 100
 
 
 class AsyncDowngrade:
-    def __init__(self, line: AsyncLine, prefix: str, transact: AsyncTransact) -> None:
+    def __init__(self, store: AsyncStore, line: AsyncLine, prefix: str) -> None:
+        self._store = store
         self._line = line
         self._prefix = prefix
-        self._transact = transact
 
     async def share(self, lease: Lease | None, claim: Claim) -> bool:
         """Let readers in, and make those that stand next holders. False if it was not held any more."""
@@ -33,7 +33,7 @@ class AsyncDowngrade:
             view, member = await self._find(claim)
             if member is None or member.record.granted:
                 return member is not None
-            if await self._do(lease, view, share(view, member)):
+            if await self._do(view, share(view, member)):
                 return True
         raise Unavailable(f"consul changed too often under {MOST_ATTEMPTS} attempts to share")
 
@@ -44,7 +44,7 @@ class AsyncDowngrade:
                 lease.drop(claim.serial, claim.name)
                 return False
             waited = place_of(view.key, *member.record.key)
-            if await self._do(lease, view, [unchanged(member.pair), delete(member.pair.key), delete(waited)]):
+            if await self._do(view, [unchanged(member.pair), delete(member.pair.key), delete(waited)]):
                 lease.drop(claim.serial, claim.name)
                 return True
         raise Unavailable(f"consul changed too often under {MOST_ATTEMPTS} attempts to release")
@@ -55,8 +55,8 @@ class AsyncDowngrade:
         member = view.find((claim.holder.id, claim.serial))
         return view, member if member is not None and member.token == claim.token else None
 
-    async def _do(self, lease: Lease, view: View, operations: list[Operation]) -> bool:
-        found = await self._transact(lease, [*operations, tree(view.key)])
+    async def _do(self, view: View, operations: list[Operation]) -> bool:
+        found = await self._store.transact([*operations, tree(view.key)])
         if isinstance(found, Conflict):
             return False
         await self._line.settle(self._line.views_of({view.name: view.key}, found))

@@ -77,8 +77,8 @@ class AsyncConsulEngine:
         self._store = AsyncStore(self._address, patience)
         self._line = AsyncLine(self._store, self._prefix, clock)
         self._register = AsyncRegister(self._store, self._line, self._prefix)
-        self._downgrade = AsyncDowngrade(self._line, self._prefix, self._transact)
-        self._departure = AsyncDeparture(self._store, self._line, self._prefix, self._transact)
+        self._downgrade = AsyncDowngrade(self._store, self._line, self._prefix)
+        self._departure = AsyncDeparture(self._store, self._line, self._prefix)
         self._leases: dict[str, Lease] = {}
         self.cells = AsyncCells(self._store, self._prefix)
 
@@ -92,7 +92,7 @@ class AsyncConsulEngine:
         found = await self._store.transact(lease.new_epoch())
         if isinstance(found, Conflict):
             raise Unavailable(f"consul ended the session as it began: {found}")
-        lease.epoch = found[lease.key].modified
+        lease.begin(found[lease.key].modified)
 
     async def lease_renew(self, holder: Holder, ttl: float, claims: Collection[Claim]) -> Renewal:
         lease = self._leases.get(holder.id)
@@ -150,7 +150,7 @@ class AsyncConsulEngine:
         if lease is None:
             return Gone(ENDED)
         entry = lease.entries.get(request.serial)
-        known = entry is not None
+        known = entry is not None or lease.is_in_doubt(request.serial)
         if entry is None:
             entry = lease.entries[request.serial] = Entry(request, self._prefix)
         tried = wait and self._line.is_busy(entry.locks)
@@ -175,18 +175,22 @@ class AsyncConsulEngine:
                 known = True
         except BaseException:
             # It may still be on its way: see `Lease`.
-            lease.doubt = True
+            lease.doubt(request.serial)
             raise
         raise Unavailable(f"consul changed too often under {MOST_ATTEMPTS} attempts to claim")
 
     async def _standing(self, lease: Lease, entry: Entry) -> Mapping[str, View] | None:
         """How a request stands that was sent before; None if nothing is there of it, or no longer all of it."""
-        views = await self._line.settle(await self._line.views(entry.locks))
+        found = await self._transact(lease, entry.request, [tree(key) for key in entry.locks.values()])
+        if isinstance(found, Conflict):
+            # The session has ended.
+            return None
+        views = await self._line.settle(self._line.views_of(entry.locks, found))
         members = [views[name].find(entry.key) for name in entry.locks]
         if all(members):
             return views
         if any(members):
-            await self._leave(lease, entry.request)
+            await self._give_back(entry.request, lease)
         # What it may have been told of is not so any more.
         entry.tokens = None
         return None
@@ -211,7 +215,7 @@ class AsyncConsulEngine:
         if not any(view.waiters or view.wrong for view in views.values()):
             return tokens_of(request, views)
         # Somebody was waiting unseen, as after a death: it goes first.
-        await self._leave(lease, request)
+        await self._give_back(request, lease, found)
         return None
 
     async def _enter(self, lease: Lease, entry: Entry, *, wait: bool) -> Mapping[str, View] | None:
@@ -237,7 +241,7 @@ class AsyncConsulEngine:
         found = (await self._store.read([one(lease.key)]))[lease.key]
         if found.session != lease.session:
             self._forget(lease, ENDED)
-        lease.epoch = found.modified
+        lease.begin(found.modified)
         return True
 
     async def _answer(
@@ -252,7 +256,7 @@ class AsyncConsulEngine:
         for view in views.values():
             if view.foreign:
                 lease.entries.pop(request.serial, None)
-                await self._leave(lease, request)
+                await self._give_back(request, lease)
                 raise Refused(f"'{view.key}' in consul is no lock, but something else's: use another prefix")
         seen = tuple(
             claim for name in entry.locks for claim in ahead(views[name].claims(), request.holder, request.serial)
@@ -262,7 +266,7 @@ class AsyncConsulEngine:
             return Queued(request, seen, entry)
         lease.entries.pop(request.serial, None)
         if any(view.find(entry.key) for view in views.values()):
-            await self._leave(lease, request)
+            await self._give_back(request, lease)
         return Busy(seen)
 
     async def wait(self, queued: Queued, timeout: float) -> Granted | Queued | Gone:
@@ -288,21 +292,37 @@ class AsyncConsulEngine:
         await self._leave(lease, request)
 
     async def _leave(self, lease: Lease | None, request: Request) -> None:
-        """Leave nothing of the request, and let whoever is next have what it held."""
+        """Leave nothing of the request for good, and let whoever is next have what it held."""
+        locks = [lock_of(self._prefix, ask.name) for ask in request.asks]
+        places = [delete(place_of(each, request.holder.id, request.serial)) for each in locks]
+        found = await self._transact(lease, request, [*places, *(tree(each) for each in locks)])
+        await self._give_back(request, None, None if isinstance(found, Conflict) else found)
+
+    async def _give_back(
+        self, request: Request, insisting: Lease | None, found: Mapping[str, Pair] | None = None
+    ) -> None:
+        """Remove what is there of the request, and let whoever is next have it. If the request may come again, this
+        insists on the epoch of the lease: it could arrive after that."""
         key = (request.holder.id, request.serial)
         locks = {ask.name: lock_of(self._prefix, ask.name) for ask in request.asks}
-        places = [delete(place_of(each, *key)) for each in locks.values()]
-        found = await self._transact(lease, [*places, *(tree(each) for each in locks.values())])
+        trees = [tree(each) for each in locks.values()]
         for _ in range(MOST_ATTEMPTS):
-            if isinstance(found, Conflict):
-                found = await self._store.read([tree(each) for each in locks.values()])
-            views = self._line.views_of(locks, found)
+            if found is None:
+                found = await self._store.read(trees)
             held = [pair for each in locks.values() if (pair := _own(found.get(each), key)) is not None]
-            if not held:
-                await self._line.settle(views)
+            own = held or [pair for each in locks.values() if (pair := found.get(place_of(each, *key))) is not None]
+            if not own:
+                await self._line.settle(self._line.views_of(locks, found))
                 return
-            taken = [operation for pair in held for operation in (unchanged(pair), delete(pair.key))]
-            found = await self._store.transact([*taken, *(tree(each) for each in locks.values())])
+            removals = [operation for pair in own for operation in (unchanged(pair), delete(pair.key))]
+            epoch = [] if insisting is None else [at_index(insisting.key, insisting.epoch)]
+            after = await self._store.transact([*epoch, *removals, *trees])
+            found = None if isinstance(after, Conflict) else after
+            if isinstance(after, Conflict) and insisting is not None:
+                await self._is_outdated(insisting, after)
+                if insisting.holder.id not in self._leases:
+                    # What a session leaves that has ended is removed by whoever comes.
+                    return
         raise Unavailable(f"consul changed too often under {MOST_ATTEMPTS} attempts to withdraw")
 
     async def release(self, claim: Claim) -> bool:
@@ -348,23 +368,22 @@ class AsyncConsulEngine:
             return [lock, place]
         return [lock if claim.ask.mode is Mode.EXCLUSIVE else place]
 
-    async def _transact(self, lease: Lease | None, operations: list[Operation]) -> dict[str, Pair] | Conflict:
-        """A transaction after which no claim of the lease that is still on its way can be granted any more."""
-        if lease is None or not lease.doubt:
+    async def _transact(
+        self, lease: Lease | None, request: Request, operations: list[Operation]
+    ) -> dict[str, Pair] | Conflict:
+        """A transaction after which nothing of the request that is still on its way has an effect any more.
+
+        What it is to do never fails: it is a conflict if the session has ended, and with it all of its keys.
+        """
+        if lease is None or not lease.is_in_doubt(request.serial):
             return await self._store.transact(operations)
-        lease.doubt = False
-        try:
-            found = await self._store.transact([*operations, *lease.new_epoch()])
-        except BaseException:
-            lease.doubt = True
-            raise
-        if isinstance(found, Conflict):
-            lease.doubt = True
-            if found.says("invalid session", lease.session):
-                # With the session all of its keys went.
-                self._forget(lease, ENDED)
+        found = await self._store.transact([*operations, *lease.new_epoch()])
+        if not isinstance(found, Conflict):
+            lease.begin(found[lease.key].modified)
+        elif found.says("invalid session", lease.session):
+            self._forget(lease, ENDED)
         else:
-            lease.epoch = found[lease.key].modified
+            raise Unavailable(f"consul began no new epoch: {'; '.join(found.reasons.values())}")
         return found
 
     def _forget(self, lease: Lease, reason: str) -> None:

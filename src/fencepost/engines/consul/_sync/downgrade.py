@@ -6,8 +6,8 @@ index says any more whether it is held. So it is looked at first, also where nob
 """
 
 from fencepost.core.claim import Claim
-from fencepost.engines.consul._sync.departure import Transact
 from fencepost.engines.consul._sync.line import Line
+from fencepost.engines.consul._sync.store import Store
 from fencepost.engines.consul.key import lock_of, place_of
 from fencepost.engines.consul.lease import Lease
 from fencepost.engines.consul.scene import Member, View, share
@@ -18,10 +18,10 @@ MOST_ATTEMPTS = 100
 
 
 class Downgrade:
-    def __init__(self, line: Line, prefix: str, transact: Transact) -> None:
+    def __init__(self, store: Store, line: Line, prefix: str) -> None:
+        self._store = store
         self._line = line
         self._prefix = prefix
-        self._transact = transact
 
     def share(self, lease: Lease | None, claim: Claim) -> bool:
         """Let readers in, and make those that stand next holders. False if it was not held any more."""
@@ -33,7 +33,7 @@ class Downgrade:
             view, member = self._find(claim)
             if member is None or member.record.granted:
                 return member is not None
-            if self._do(lease, view, share(view, member)):
+            if self._do(view, share(view, member)):
                 return True
         raise Unavailable(f"consul changed too often under {MOST_ATTEMPTS} attempts to share")
 
@@ -44,7 +44,7 @@ class Downgrade:
                 lease.drop(claim.serial, claim.name)
                 return False
             waited = place_of(view.key, *member.record.key)
-            if self._do(lease, view, [unchanged(member.pair), delete(member.pair.key), delete(waited)]):
+            if self._do(view, [unchanged(member.pair), delete(member.pair.key), delete(waited)]):
                 lease.drop(claim.serial, claim.name)
                 return True
         raise Unavailable(f"consul changed too often under {MOST_ATTEMPTS} attempts to release")
@@ -55,8 +55,8 @@ class Downgrade:
         member = view.find((claim.holder.id, claim.serial))
         return view, member if member is not None and member.token == claim.token else None
 
-    def _do(self, lease: Lease, view: View, operations: list[Operation]) -> bool:
-        found = self._transact(lease, [*operations, tree(view.key)])
+    def _do(self, view: View, operations: list[Operation]) -> bool:
+        found = self._store.transact([*operations, tree(view.key)])
         if isinstance(found, Conflict):
             return False
         self._line.settle(self._line.views_of({view.name: view.key}, found))

@@ -132,7 +132,8 @@ class Line:
         try:
             return self._stand(desk, entry, self._now() + timeout)
         finally:
-            # Also where it was rung for, and is not there any more.
+            # Nobody rings here any more for whoever is gone; and if somebody did, another is rung for.
+            entry.bell = None
             if desk not in self._asking:
                 self._ring_next(desk, entry)
 

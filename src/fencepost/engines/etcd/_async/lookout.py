@@ -3,6 +3,7 @@
 
 from collections.abc import Callable, Iterable
 
+from fencepost._runtime import aio as runtime
 from fencepost.drivers.etcd import request as ask
 from fencepost.drivers.etcd.wire import aio as wire
 from fencepost.engines.etcd.key import Place
@@ -19,26 +20,44 @@ class AsyncLookout:
         self._link = link
         self._now = now
         self._patience = patience
+        self._opening = runtime.Mutex()
 
     async def open(self, places: Iterable[Place], *, for_readers: bool) -> None:
         """Hear of the queues of these names from now on."""
         for place in places:
-            view, waiter, new = self._tower.open(place, for_readers=for_readers)
             until = self._now() + self._patience
+            # Again if whoever opened it for all gave up, or the stream was lost.
+            while not await self._open(place, until, for_readers=for_readers):
+                if self._now() >= until:
+                    raise Unavailable(f"etcd at {self._link.endpoints} did not confirm a watch")
+
+    async def _open(self, place: Place, until: float, *, for_readers: bool) -> bool:
+        """Open a watch, or wait until another has; whether it is open."""
+        # Until the first has said what it has to, the stream may not be there yet: nobody waits on it before.
+        async with self._opening:
+            if self._now() >= until:
+                return False
+            view, waiter, new = self._tower.open(place, for_readers=for_readers)
             try:
-                while True:
-                    # Before it is looked how the view stands, so that what comes after is not missed.
-                    waiter.stirred = False
-                    if new:
-                        await self._say(self._tower.words(view))
-                    if view.is_live or view.is_over or self._now() >= until:
-                        break
-                    await self._ear.wait(waiter, until)
-            finally:
-                if not view.is_live:
-                    self._tower.drop(view)
-            if not view.is_live:
-                raise Unavailable(f"etcd at {self._link.endpoints} did not confirm a watch")
+                if new:
+                    await self._say(self._tower.words(view))
+            except BaseException:
+                self._tower.drop(view)
+                raise
+        try:
+            while not (view.is_live or view.is_over or self._now() >= until):
+                await self._ear.wait(waiter, until)
+                # Before it is looked how the view stands, so that what comes after is not missed.
+                waiter.stirred = False
+                if new:
+                    await self._say(self._tower.words(view))
+            if new and view.is_live:
+                await self._say(self._tower.words(view))
+            return view.is_live
+        finally:
+            # Only one says what is to be said: without it, the others begin anew.
+            if new and not view.is_live:
+                self._tower.drop(view)
 
     async def tidy(self) -> None:
         """End the watches that nobody needs any more."""

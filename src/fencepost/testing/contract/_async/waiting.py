@@ -1,9 +1,12 @@
 # Written by hand; the blocking twin under _sync is generated from it.
 """The law of waiting: first come, first served, woken by push, one waiter per release."""
 
+from functools import partial
+
 import pytest
 
 from fencepost._runtime import aio as runtime
+from fencepost.contract.answer import Queued
 from fencepost.core.claim import Ask
 from fencepost.core.event import Event, Unsettled
 from fencepost.errors import FencepostError
@@ -50,6 +53,21 @@ class AsyncWaitingChapter:
                 assert await holders(first, "a") == [f"waiter {number}"]
         for session in sessions:
             await session.close()
+
+    async def test_all_who_begin_to_wait_at_once_in_a_new_session_are_answered(self, site: Site) -> None:
+        async with connect_to(site) as other, connect_to(site, label="new") as session:
+            held = await other.lock("a").acquire()
+            keeper = await session.keeper()
+            requests = [keeper.request((Ask("a"),)) for _ in range(6)]
+            # Past the session, which would ask again where the engine does not answer.
+            claims = [AsyncAttempt(partial(session.engine.claim, request, wait=True)) for request in requests]
+            for claim in claims:
+                assert isinstance(await claim.outcome(), Queued)
+            assert len(await waiters(other, "a")) == len(requests)
+            for request in requests:
+                await session.engine.withdraw(request)
+            assert await waiters(other, "a") == []
+            await held.release()
 
     async def test_waiters_of_a_session_that_closes_leave_without_a_word_of_doubt(self, site: Site) -> None:
         happened: list[Event] = []
