@@ -1,6 +1,7 @@
 """Fencing over HTTP, between real servers and real clients."""
 
 import os
+import socket
 import sys
 import threading
 from collections.abc import Iterator
@@ -182,11 +183,35 @@ def test_a_gateway_says_when_the_service_is_not_there(tmp_path: Path) -> None:
         assert put(url, 7, "x").status_code == 502
 
 
+def first_line(url: str, request: bytes) -> bytes:
+    """What is answered to bytes that no client would send."""
+    host, _, port = url.removeprefix("http://").partition(":")
+    with socket.create_connection((host, int(port)), PATIENCE) as connection:
+        connection.sendall(request)
+        return connection.makefile("rb").readline()
+
+
+def test_a_gateway_reaches_no_other_host(tmp_path: Path) -> None:
+    with (
+        socket.create_server(("127.0.0.1", 0)) as other,
+        served(tmp_path, "gateway", upstream=f"http://127.0.0.1:{free_port()}") as url,
+    ):
+        elsewhere = other.getsockname()[1]
+        for target in (f"@127.0.0.1:{elsewhere}/secret", f"http://127.0.0.1:{elsewhere}/secret", "/x/../orders/42"):
+            first = first_line(url, f"GET {target} HTTP/1.1\r\nHost: x\r\n\r\n".encode())
+            # Some servers take the path out of a URL: then it was asked for at the service.
+            assert b" 400 " in first or (b" 502 " in first and target.startswith("http"))
+        # Whoever had come would stand in the queue of this socket.
+        other.setblocking(False)
+        with pytest.raises(BlockingIOError):
+            other.accept()
+
+
 @pytest.mark.unit
 def test_who_needs_a_token() -> None:
-    assert judge("GET", None) is None
-    assert judge("delete", "41") == 41
-    assert isinstance(judge("DELETE", None), Refusal)
+    assert judge("GET", "a", None, 50) is None
+    assert judge("delete", "a", "41", 50) == 41
+    assert isinstance(judge("DELETE", "a", None, 50), Refusal)
 
 
 def test_marks_that_are_reached_by_a_link_have_one_lock(tmp_path: Path) -> None:
