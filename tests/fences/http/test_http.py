@@ -17,6 +17,7 @@ from fencepost.errors import Stale
 from fencepost.fences.host import HostFence
 from fencepost.fences.http import Presented, raise_if_stale
 from fencepost.fences.http.header import Refusal, judge
+from fencepost.fences.private import open_private
 from fencepost.testing.condition import until
 from fencepost.testing.port import free_port
 from fencepost.testing.server import ServerProcess, listening
@@ -220,3 +221,34 @@ def test_marks_that_are_reached_by_a_link_have_one_lock(tmp_path: Path) -> None:
         with HostFence(tmp_path / path).guard("orders/42", 7):
             pass
     assert sorted(each.name for each in tmp_path.iterdir() if each.name.endswith(".lock")) == ["marks.lock"]
+
+
+@pytest.mark.unit
+def test_whoever_is_quicker_makes_the_file_and_no_other_is_left_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = str(tmp_path / "marks")
+    first = open_private(path)
+    first.execute("CREATE TABLE mine (id)")
+    first.close()
+    # As if it had not been there yet when the second one looked.
+    monkeypatch.setattr(os.path, "exists", lambda _: False)
+    second = open_private(path)
+    assert second.execute("SELECT count(*) FROM mine").fetchall() == [(0,)]
+    second.close()
+    assert os.listdir(tmp_path) == ["marks"]
+
+
+def test_marks_are_private_and_stay_as_they_were_made(tmp_path: Path) -> None:
+    before = os.umask(0)
+    try:
+        HostFence(tmp_path / "marks").claim("orders/42", 7)
+    finally:
+        os.umask(before)
+    assert {each.name: each.stat().st_mode & 0o777 for each in tmp_path.iterdir()} == {
+        "marks": 0o600,
+        "marks.lock": 0o600,
+    }
+    (tmp_path / "marks").chmod(0o640)
+    HostFence(tmp_path / "marks").claim("orders/42", 8)
+    assert (tmp_path / "marks").stat().st_mode & 0o777 == 0o640
