@@ -14,10 +14,10 @@ from tests.support.cli.program import Program
 def url() -> Iterator[str]:
     url = shared_postgresql().url
     with psycopg.connect(url, autocommit=True) as connection:
-        connection.execute("DROP TABLE IF EXISTS orders")
+        connection.execute("DROP TABLE IF EXISTS orders CASCADE")
         connection.execute("CREATE TABLE orders (id int PRIMARY KEY)")
         yield url
-        connection.execute("DROP TABLE orders")
+        connection.execute("DROP TABLE orders CASCADE")
 
 
 def test_install_status_and_remove(program: Program, url: str) -> None:
@@ -30,7 +30,11 @@ def test_install_status_and_remove(program: Program, url: str) -> None:
     assert done.stdout == "writes to 'orders' now need a token for 'shop/<id>'\n"
     assert "orders: writes need a token for 'shop/<id>'\n" in program("fence", "status", url).stdout
     listed = json.loads(program("fence", "status", url, "--json").stdout)
-    assert {"table": "orders", "name": "shop", "key": "id", "enabled": True} in listed
+    assert {"table": "orders", "name": "shop", "key": "id", "enabled": True, "unguarded": []} in listed
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute("CREATE TABLE more () INHERITS (orders)")
+    told = "orders: writes need a token for 'shop/<id>', but not those to more (trigger missing or disabled)"
+    assert told in program("fence", "status", url).stdout
     done = program("fence", "remove", url, "--table", "orders")
     assert (done.returncode, done.stdout) == (0, "writes to 'orders' need no token any more\n")
     with psycopg.connect(url, autocommit=True) as connection:

@@ -1,6 +1,7 @@
 """What every fence promises, asked of each."""
 
 import threading
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -135,6 +136,20 @@ def test_an_outer_guard_that_raises_undoes_all_writes_and_keeps_the_inner_claim(
         desk.write(inner, ["inner"])
     assert (desk.fence.highest("a"), desk.fence.highest("b")) == (3, 7)
     assert place.look() == []
+
+
+@pytest.mark.parametrize("outer_raises", [False, True])
+def test_the_innermost_claim_stands_though_the_guards_around_it_raise(place: Place, outer_raises: bool) -> None:
+    fence = place.open().fence
+    with nullcontext() if not outer_raises else pytest.raises(ZeroDivisionError), fence.guard("a", 3):
+        with interrupted(fence.guard("b", 5)), fence.guard("c", 7):
+            pass
+        # A place that this guard takes may not be one that a guard has left.
+        with fence.guard("d", 9):
+            pass
+        if outer_raises:
+            raise ZeroDivisionError
+    assert [place.open().fence.highest(name) for name in "abcd"] == [3, 5, 7, 9]
 
 
 def test_a_stale_inner_guard_leaves_the_outer_one_working(place: Place) -> None:

@@ -7,10 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from psycopg import IsolationLevel
 
 from fencepost.errors import Conflict, FencepostError, Stale, Unsupported
 from fencepost.eventlog import AsyncEventLog, Event, EventLog
 from fencepost.optimistic import AsyncTable, Row, Table
+from fencepost.testing.condition import until
 from tests.support.fences.database import DatabasePlace, MariadbPlace, PostgresqlPlace
 
 
@@ -78,6 +80,71 @@ def test_an_update_that_finds_somebody_quicker_reads_again(place: DatabasePlace)
 
     assert table.update(42, change) == Row({"total": 111}, 2)
     assert seen == [100, 101]
+
+
+LEVELS = (IsolationLevel.READ_COMMITTED, IsolationLevel.REPEATABLE_READ, IsolationLevel.SERIALIZABLE)
+
+
+@pytest.fixture
+def postgresql(tmp_path: Path) -> Iterator[PostgresqlPlace]:
+    place = PostgresqlPlace(tmp_path)
+    connection = place.connect()
+    connection.execute("CREATE TABLE orders (id INT PRIMARY KEY, total INT, version BIGINT DEFAULT 0)")
+    connection.execute("INSERT INTO orders (id, total) VALUES (42, 100)")
+    connection.commit()
+    EventLog(connection).install()
+    yield place
+    place.close()
+
+
+def waits(place: DatabasePlace, connection: Any) -> Any:
+    """Whether this connection waits for a lock of another, to be asked again and again."""
+    watcher, pid = place.connect(), connection.info.backend_pid
+    watcher.autocommit = True
+    sql = "SELECT count(*) FROM pg_locks WHERE NOT granted AND pid = %s"
+    return lambda: watcher.execute(sql, [pid]).fetchone()[0]
+
+
+@pytest.mark.parametrize("level", LEVELS, ids=lambda level: level.name)
+def test_an_update_that_waited_for_another_reads_again_at_any_level(
+    postgresql: PostgresqlPlace, level: IsolationLevel
+) -> None:
+    rival, connection = postgresql.connect(), postgresql.connect()
+    rival.isolation_level = connection.isolation_level = level
+    table, done = Table(connection, "orders", ["total"]), []
+    rival.execute("UPDATE orders SET total = total + 1, version = version + 1")
+    update = threading.Thread(target=lambda: done.append(table.update(42, add(10))))
+    update.start()
+    until(waits(postgresql, connection), 60)
+    rival.commit()
+    update.join()
+    assert done == [Row({"total": 111}, 2)]
+    assert table.swap(42, 1, {"total": 0}) is False
+
+
+@pytest.mark.parametrize("level", LEVELS, ids=lambda level: level.name)
+def test_an_append_that_waited_for_another_is_a_conflict_at_any_level(
+    postgresql: PostgresqlPlace, level: IsolationLevel
+) -> None:
+    rival, connection = postgresql.connect(), postgresql.connect()
+    rival.isolation_level = connection.isolation_level = level
+    log, refused = EventLog(connection), []
+
+    def append() -> None:
+        try:
+            log.append("a", ["second"], expected=0)
+        except Exception as error:
+            refused.append(type(error))
+
+    assert rival.execute("SELECT 1").fetchone() == (1,)
+    EventLog(rival).append("a", ["first"], expected=0)
+    second = threading.Thread(target=append)
+    second.start()
+    until(waits(postgresql, connection), 60)
+    rival.commit()
+    second.join()
+    assert refused == [Conflict]
+    assert log.read("a") == [Event(1, "first")]
 
 
 def test_an_update_gives_up_after_so_many_attempts(place: DatabasePlace) -> None:

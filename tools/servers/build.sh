@@ -1,6 +1,7 @@
 #!/bin/sh
-# Builds current Consul and etcd servers from the Go module proxy, at the versions pinned here, once:
-#   sh tools/servers/build.sh [consul] [etcd]
+# Builds current Consul and etcd servers, and an object store (versitygw), from the Go module proxy, at the versions
+# pinned here, once:
+#   sh tools/servers/build.sh [consul] [etcd] [versitygw]
 # They land outside of the tree, in $FENCEPOST_SERVERS/bin (by default ~/.cache/fencepost/servers/bin), where
 # `fencepost.testing.binary` looks before it looks on PATH.
 set -eu
@@ -10,7 +11,7 @@ bin="${FENCEPOST_SERVERS:-${XDG_CACHE_HOME:-$HOME/.cache}/fencepost/servers}/bin
 PATH="$PATH:/usr/local/go/bin"
 
 if ! command -v go >/dev/null; then
-    echo "no Go here (https://go.dev/dl), so no current Consul and etcd: their tests will be skipped, in CI they fail" >&2
+    echo "no Go here (https://go.dev/dl), so no current Consul and etcd and no object store: their tests will be skipped, in CI they fail" >&2
     exit 0
 fi
 mkdir -p "$bin"
@@ -28,13 +29,14 @@ build() {
     echo "built $bin/$2 in $(($(date +%s) - begun)) s" >&2
 }
 
-for server in ${*:-etcd consul}; do
+for server in ${*:-etcd consul versitygw}; do
     case "$server" in
     consul) build consul consul github.com/hashicorp/consul ;;
     etcd | etcdctl)
         build etcd etcd go.etcd.io/etcd/server/v3
         build etcd etcdctl go.etcd.io/etcd/etcdctl/v3
         ;;
-    *) echo "what is '$server'? consul or etcd" >&2 && exit 64 ;;
+    versitygw) build versitygw versitygw github.com/versity/versitygw/cmd/versitygw ;;
+    *) echo "what is '$server'? consul, etcd or versitygw" >&2 && exit 64 ;;
     esac
 done

@@ -1,6 +1,7 @@
 """Fencing over HTTP, between real servers and real clients."""
 
 import os
+import socket
 import sys
 import threading
 from collections.abc import Iterator
@@ -16,6 +17,7 @@ from fencepost.errors import Stale
 from fencepost.fences.host import HostFence
 from fencepost.fences.http import Presented, raise_if_stale
 from fencepost.fences.http.header import Refusal, judge
+from fencepost.fences.private import open_private
 from fencepost.testing.condition import until
 from fencepost.testing.port import free_port
 from fencepost.testing.server import ServerProcess, listening
@@ -182,11 +184,35 @@ def test_a_gateway_says_when_the_service_is_not_there(tmp_path: Path) -> None:
         assert put(url, 7, "x").status_code == 502
 
 
+def first_line(url: str, request: bytes) -> bytes:
+    """What is answered to bytes that no client would send."""
+    host, _, port = url.removeprefix("http://").partition(":")
+    with socket.create_connection((host, int(port)), PATIENCE) as connection:
+        connection.sendall(request)
+        return connection.makefile("rb").readline()
+
+
+def test_a_gateway_reaches_no_other_host(tmp_path: Path) -> None:
+    with (
+        socket.create_server(("127.0.0.1", 0)) as other,
+        served(tmp_path, "gateway", upstream=f"http://127.0.0.1:{free_port()}") as url,
+    ):
+        elsewhere = other.getsockname()[1]
+        for target in (f"@127.0.0.1:{elsewhere}/secret", f"http://127.0.0.1:{elsewhere}/secret", "/x/../orders/42"):
+            first = first_line(url, f"GET {target} HTTP/1.1\r\nHost: x\r\n\r\n".encode())
+            # Some servers take the path out of a URL: then it was asked for at the service.
+            assert b" 400 " in first or (b" 502 " in first and target.startswith("http"))
+        # Whoever had come would stand in the queue of this socket.
+        other.setblocking(False)
+        with pytest.raises(BlockingIOError):
+            other.accept()
+
+
 @pytest.mark.unit
 def test_who_needs_a_token() -> None:
-    assert judge("GET", None) is None
-    assert judge("delete", "41") == 41
-    assert isinstance(judge("DELETE", None), Refusal)
+    assert judge("GET", "a", None, 50) is None
+    assert judge("delete", "a", "41", 50) == 41
+    assert isinstance(judge("DELETE", "a", None, 50), Refusal)
 
 
 def test_marks_that_are_reached_by_a_link_have_one_lock(tmp_path: Path) -> None:
@@ -195,3 +221,34 @@ def test_marks_that_are_reached_by_a_link_have_one_lock(tmp_path: Path) -> None:
         with HostFence(tmp_path / path).guard("orders/42", 7):
             pass
     assert sorted(each.name for each in tmp_path.iterdir() if each.name.endswith(".lock")) == ["marks.lock"]
+
+
+@pytest.mark.unit
+def test_whoever_is_quicker_makes_the_file_and_no_other_is_left_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = str(tmp_path / "marks")
+    first = open_private(path)
+    first.execute("CREATE TABLE mine (id)")
+    first.close()
+    # As if it had not been there yet when the second one looked.
+    monkeypatch.setattr(os.path, "exists", lambda _: False)
+    second = open_private(path)
+    assert second.execute("SELECT count(*) FROM mine").fetchall() == [(0,)]
+    second.close()
+    assert os.listdir(tmp_path) == ["marks"]
+
+
+def test_marks_are_private_and_stay_as_they_were_made(tmp_path: Path) -> None:
+    before = os.umask(0)
+    try:
+        HostFence(tmp_path / "marks").claim("orders/42", 7)
+    finally:
+        os.umask(before)
+    assert {each.name: each.stat().st_mode & 0o777 for each in tmp_path.iterdir()} == {
+        "marks": 0o600,
+        "marks.lock": 0o600,
+    }
+    (tmp_path / "marks").chmod(0o640)
+    HostFence(tmp_path / "marks").claim("orders/42", 8)
+    assert (tmp_path / "marks").stat().st_mode & 0o777 == 0o640

@@ -12,6 +12,7 @@ import valkey
 
 from fencepost.errors import Stale
 from fencepost.fences.redis import AsyncRedisFence, RedisFence
+from fencepost.fences.redis.source import MOST_WORDS
 from fencepost.testing.redis import command, shared_cluster, shared_server
 
 LARGE = 2**63 - 1
@@ -220,3 +221,26 @@ async def test_the_asynchronous_fence_keeps_the_same_law(port: int) -> None:
     assert await fence.get("a", 8, "total") == b"206"
     assert await fence.highest("a") == 8
     await client.aclose()
+
+
+def test_a_command_that_is_too_long_for_a_script_is_refused_before_anything_happens(port: int) -> None:
+    with redis.Redis(port=port) as client:
+        fence = RedisFence(client)
+        most = {f"field {number}": number for number in range((MOST_WORDS - 2) // 2)}
+        fence.hset("a", 7, "longest", most)
+        assert client.hlen("longest") == len(most)
+        for attempt in (
+            lambda: fence.hset("a", 8, "longer", {**most, "one": 1}),
+            lambda: fence.delete("a", 8, *most, *most, *most),
+            lambda: fence.run("a", 8, ["first"], [("SET", "first", "1"), ("DEL", *most, *most, *most)]),
+        ):
+            with pytest.raises(ValueError, match="has at most 7900 words"):
+                attempt()
+        with pytest.raises(ValueError, match="split it"), fence.guard("a", 8) as block:
+            block.set("first", 1)
+            block.hset("longer", {**most, "one": 1})
+        assert client.exists("longer", "first") == 0
+        with fence.guard("a", 8) as block:
+            block.hset("split", most)
+            block.hset("split", {"one": 1})
+        assert client.hlen("split") == len(most) + 1

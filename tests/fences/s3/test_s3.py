@@ -1,6 +1,7 @@
-"""The fence inside an object store, against a moto server."""
+"""The fence inside an object store, against versitygw: a real one, whose conditional writes are atomic."""
 
-import sys
+import shutil
+import threading
 from collections.abc import Iterator
 from multiprocessing.connection import Connection
 from typing import Any
@@ -8,12 +9,13 @@ from typing import Any
 import boto3
 import pytest
 from botocore.config import Config
-from botocore.exceptions import ClientError
+from botocore.exceptions import ClientError, ReadTimeoutError
 
 from fencepost.errors import Stale
 from fencepost.fences.s3 import S3Fence
+from fencepost.testing.binary import find_built
 from fencepost.testing.port import free_port
-from fencepost.testing.server import ServerProcess, listening
+from fencepost.testing.server import ServerProcess, listening, quick_folder
 from tests.support.fences.process import resume, started, stop
 
 
@@ -31,10 +33,27 @@ def client_of(port: int) -> Any:
 @pytest.fixture(scope="module")
 def port() -> Iterator[int]:
     port = free_port()
-    argv = [sys.executable, "-W", "ignore", "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)]
-    with ServerProcess(argv, ready=listening(port), timeout=60):
-        client_of(port).create_bucket(Bucket="shop")
-        yield port
+    folder = quick_folder("fencepost-versitygw-")
+    for each in ("objects", "attributes"):
+        (folder / each).mkdir()
+    argv = [
+        find_built("versitygw"),
+        "--quiet",
+        "--port",
+        f"127.0.0.1:{port}",
+        "--access",
+        "nobody",
+        "--secret",
+        "nothing",
+    ]
+    # Not every file system has attributes.
+    argv += ["posix", "--sidecar", "{folder}/attributes", "{folder}/objects"]
+    try:
+        with ServerProcess(argv, ready=listening(port), folder=folder, timeout=60):
+            client_of(port).create_bucket(Bucket="shop")
+            yield port
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 @pytest.fixture
@@ -150,6 +169,120 @@ def test_a_client_that_asks_twice_writes_once(client: Any, key: str) -> None:
     fence.write(key, 7, b"one")
     fence.write(key, 8, b"two")
     assert (fence.peek(key), len(contents(client, key))) == (b"two", 1)
+
+
+class Unheard:
+    """A client whose conditional writes are done; the answers to the first of them, from when it is armed, are lost.
+
+    What it hears instead is what boto3 tells when it gives up; or what the store tells boto3 when it asks again, after
+    `meanwhile`.
+    """
+
+    def __init__(self, client: Any, meanwhile: Any = None) -> None:
+        self._client, self._meanwhile = client, meanwhile
+        self.armed = False
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._client, name)
+
+    def put_object(self, **options: Any) -> Any:
+        answer = self._client.put_object(**options)
+        if not self.armed or not ("IfMatch" in options or "IfNoneMatch" in options):
+            return answer
+        self.armed = False
+        if self._meanwhile is None:
+            raise ReadTimeoutError(endpoint_url="http://127.0.0.1")
+        self._meanwhile()
+        return self._client.put_object(**options)
+
+
+def test_a_write_whose_answer_is_lost_leaves_content_that_can_be_read(client: Any, key: str) -> None:
+    unheard = Unheard(client)
+    fence = S3Fence(unheard, "shop")
+    fence.write(key, 5, b"first")
+    unheard.armed = True
+    with pytest.raises(ReadTimeoutError):
+        fence.write(key, 5, b"second")
+    assert (fence.peek(key), fence.read(key, 6)) == (b"second", b"second")
+    fence.write(key, 6, b"third")
+    assert fence.peek(key) == b"third"
+
+
+class Late:
+    """A client whose conditional writes stay under way, and it gives up; `arrive` lets them reach the store."""
+
+    def __init__(self, client: Any) -> None:
+        self._client = client
+        self._under_way: list[dict[str, Any]] = []
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._client, name)
+
+    def put_object(self, **options: Any) -> Any:
+        if "IfMatch" not in options and "IfNoneMatch" not in options:
+            return self._client.put_object(**options)
+        self._under_way.append(options)
+        raise ReadTimeoutError(endpoint_url="http://127.0.0.1")
+
+    def arrive(self) -> None:
+        for options in self._under_way:
+            self._client.put_object(**options)
+
+
+def test_a_write_that_arrives_after_its_writer_gave_up_leads_to_its_content(client: Any, key: str) -> None:
+    late, fence = Late(client), S3Fence(client, "shop")
+    fence.write(key, 5, b"first")
+    with pytest.raises(ReadTimeoutError):
+        S3Fence(late, "shop").write(key, 5, b"second")
+    assert fence.peek(key) == b"first"
+    late.arrive()
+    assert fence.peek(key) == b"second"
+
+
+def test_a_late_write_changes_nothing_after_a_newer_claim(client: Any, key: str) -> None:
+    late, fence = Late(client), S3Fence(client, "shop")
+    fence.write(key, 5, b"first")
+    with pytest.raises(ReadTimeoutError):
+        S3Fence(late, "shop").write(key, 5, b"second")
+    assert fence.read(key, 6) == b"first"
+    with pytest.raises(ClientError, match="PreconditionFailed"):
+        late.arrive()
+    assert fence.peek(key) == b"first"
+
+
+def test_a_write_that_a_newer_one_claims_before_its_answer_was_done(client: Any, key: str) -> None:
+    newer = S3Fence(client, "shop")
+    unheard = Unheard(client, lambda: newer.claim(key, 8))
+    older = S3Fence(unheard, "shop")
+    older.write(key, 7, b"first")
+    unheard.armed = True
+    older.write(key, 7, b"second")
+    assert (newer.read(key, 8), len(contents(client, key))) == (b"second", 1)
+    with pytest.raises(Stale):
+        older.write(key, 7, b"third")
+
+
+def test_of_writers_at_the_same_time_the_highest_token_is_the_last(port: int, client: Any, key: str) -> None:
+    start = threading.Barrier(8)
+    refused = []
+
+    def write(token: int) -> None:
+        each = client_of(port)
+        start.wait()
+        try:
+            S3Fence(each, "shop").write(key, token, str(token).encode())
+        except Stale:
+            refused.append(token)
+        each.close()
+
+    writers = [threading.Thread(target=write, args=[token]) for token in range(1, 9)]
+    for writer in writers:
+        writer.start()
+    for writer in writers:
+        writer.join()
+    fence = S3Fence(client, "shop")
+    assert (fence.peek(key), fence.highest(key), 8 in refused) == (b"8", 8, False)
+    assert len(contents(client, key)) == 1
 
 
 def test_the_trap_a_claim_in_the_metadata_alone_leaves_the_etag_as_it_was(client: Any, key: str) -> None:

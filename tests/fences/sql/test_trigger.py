@@ -151,7 +151,7 @@ def test_status_lists_and_remove_takes_away(place: PostgresqlPlace) -> None:
     assert install(connection, "orders", name="shop") == Enforcement("orders", "shop", None, True)
     assert install(connection, "orders", key="id") == Enforcement("orders", "orders", "id", True)
     connection.execute("ALTER TABLE orders DISABLE TRIGGER fencepost_fence")
-    assert here(connection) == [Enforcement("orders", "orders", "id", False)]
+    assert here(connection) == [Enforcement("orders", "orders", "id", False, ("orders",))]
     assert remove(connection, "orders")
     assert not remove(connection, "orders")
     connection.execute("UPDATE orders SET total = 0")
@@ -164,3 +164,146 @@ def test_what_is_not_there_is_named(place: PostgresqlPlace) -> None:
         install(connection, "nothing")
     with pytest.raises(LookupError, match="table 'orders' has no column 'nothing'"):
         install(connection, "orders", key="nothing")
+
+
+PARTITIONED = """
+CREATE TABLE sales (id int, total int) PARTITION BY RANGE (id);
+CREATE TABLE sales_a PARTITION OF sales FOR VALUES FROM (0) TO (100);
+CREATE TABLE sales_b PARTITION OF sales FOR VALUES FROM (100) TO (200) PARTITION BY RANGE (id);
+CREATE TABLE sales_ba PARTITION OF sales_b FOR VALUES FROM (100) TO (150);
+INSERT INTO sales VALUES (42, 1), (142, 1)
+"""
+INHERITED = """
+CREATE TABLE sales (id int, total int);
+CREATE TABLE sales_a () INHERITS (sales);
+CREATE TABLE sales_ba () INHERITS (sales_a);
+CREATE TABLE others (id int);
+ALTER TABLE sales_a INHERIT others;
+INSERT INTO sales VALUES (1, 1);
+INSERT INTO sales_a VALUES (42, 1);
+INSERT INTO sales_ba VALUES (142, 1)
+"""
+
+
+@pytest.mark.parametrize("key", [None, "id"])
+@pytest.mark.parametrize("made", [PARTITIONED, INHERITED], ids=["partitions", "children"])
+def test_partitions_and_children_refuse_like_their_parent(place: PostgresqlPlace, made: str, key: str | None) -> None:
+    connection = place.connect()
+    connection.execute(made)
+    rows = connection.execute("SELECT * FROM sales ORDER BY id").fetchall()
+    install(connection, "sales", key=key)
+    install(connection, "sales", key=key)
+    assert all(each.enabled for each in here(connection))
+    for table in ("sales", "sales_a", "sales_ba"):
+        id = 142 if table == "sales_ba" else 42
+        for sql in ("UPDATE {} SET id = id", "DELETE FROM {}", "TRUNCATE {}", f"INSERT INTO {{}} VALUES ({id}, 9)"):
+            with pytest.raises(psycopg.Error, match=NO_TOKEN):
+                connection.execute(sql.format(table))
+    if made is INHERITED:
+        # The other parent of a child is not fenced, and the rows of the child are.
+        for sql in ("UPDATE others SET id = id", "DELETE FROM others", "TRUNCATE others"):
+            with pytest.raises(psycopg.Error, match=NO_TOKEN):
+                connection.execute(sql)
+    assert connection.execute("SELECT * FROM sales ORDER BY id").fetchall() == rows
+    with SqlFence(connection).guard("sales/142" if key else "sales", 7) as db:
+        db.execute("UPDATE sales_ba SET total = 2")
+        db.execute("UPDATE sales SET total = 3 WHERE id = 142")
+    assert remove(connection, "sales")
+    connection.execute("UPDATE sales_ba SET total = 4")
+    connection.execute("TRUNCATE sales_a, sales_ba")
+    assert here(connection) == []
+
+
+def test_a_partition_fenced_by_itself_refuses_what_comes_through_its_parent(place: PostgresqlPlace) -> None:
+    connection = place.connect()
+    connection.execute(PARTITIONED)
+    install(connection, "sales_a")
+    connection.execute("UPDATE sales SET total = 2 WHERE id = 142")
+    for sql in ("UPDATE sales SET total = 2", "INSERT INTO sales VALUES (1, 1)", "TRUNCATE sales"):
+        with pytest.raises(psycopg.Error, match=NO_TOKEN):
+            connection.execute(sql)
+
+
+def test_a_partition_that_comes_later_refuses_writes_and_status_tells_what_it_does_not(place: PostgresqlPlace) -> None:
+    connection = place.connect()
+    connection.execute(PARTITIONED)
+    install(connection, "sales")
+    connection.execute("CREATE TABLE sales_c PARTITION OF sales FOR VALUES FROM (200) TO (300)")
+    with pytest.raises(psycopg.Error, match=NO_TOKEN):
+        connection.execute("INSERT INTO sales_c VALUES (200, 1)")
+    assert here(connection) == [Enforcement("sales", "sales", None, False, ("sales_c",))]
+    install(connection, "sales")
+    assert here(connection) == [Enforcement("sales", "sales", None, True)]
+    connection.execute("ALTER TABLE sales_ba DISABLE TRIGGER fencepost_fence")
+    connection.execute("ALTER TABLE sales_a ENABLE REPLICA TRIGGER fencepost_fence_truncate")
+    assert here(connection) == [Enforcement("sales", "sales", None, False, ("sales_a", "sales_ba"))]
+
+
+def test_status_tells_of_a_table_that_got_a_child_or_a_parent(place: PostgresqlPlace) -> None:
+    connection = place.connect()
+    install(connection, "orders")
+    connection.execute("CREATE TABLE more () INHERITS (orders)")
+    assert here(connection) == [Enforcement("orders", "orders", None, False, ("more", "orders"))]
+    install(connection, "orders")
+    assert [each.enabled for each in here(connection)] == [True, True]
+    connection.execute("CREATE TABLE lone (id int); CREATE TABLE above (id int)")
+    install(connection, "lone")
+    connection.execute("ALTER TABLE lone INHERIT above")
+    assert [each.unguarded for each in here(connection) if each.table == "lone"] == [("lone",)]
+
+
+def test_a_generated_key_is_known(place: PostgresqlPlace) -> None:
+    connection = place.connect()
+    connection.execute("CREATE TABLE pairs (half int, id int GENERATED ALWAYS AS (half * 2) STORED)")
+    install(connection, "pairs", key="id")
+    fence = SqlFence(connection)
+    with pytest.raises(psycopg.Error, match="no token for 'pairs/42'"), fence.guard("pairs/", 7) as db:
+        db.execute("INSERT INTO pairs (half) VALUES (21)")
+    with fence.guard("pairs/42", 7) as db:
+        db.execute("INSERT INTO pairs (half) VALUES (21)")
+
+
+def test_a_key_that_another_trigger_sets_is_the_one_that_counts(place: PostgresqlPlace) -> None:
+    connection = place.connect()
+    connection.execute("""
+        CREATE FUNCTION move() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN NEW.id := 44; RETURN NEW; END $$;
+        CREATE TRIGGER zzz BEFORE INSERT ON orders FOR EACH ROW EXECUTE FUNCTION move()
+    """)
+    install(connection, "orders", key="id")
+    fence = SqlFence(connection)
+    with pytest.raises(psycopg.Error, match="no token for 'orders/44'"), fence.guard("orders/1", 7) as db:
+        db.execute("INSERT INTO orders VALUES (1, 1)")
+    with fence.guard("orders/44", 7) as db:
+        db.execute("INSERT INTO orders VALUES (1, 1)")
+
+
+def test_a_row_needs_its_token_also_where_the_key_is_or_becomes_nothing(place: PostgresqlPlace) -> None:
+    connection = place.connect()
+    connection.execute("CREATE TABLE loose (id int); INSERT INTO loose VALUES (NULL)")
+    install(connection, "loose", key="id")
+    fence = SqlFence(connection)
+    with pytest.raises(psycopg.Error, match="no token for 'loose/'"), fence.guard("loose/42", 7) as db:
+        db.execute("UPDATE loose SET id = 42")
+    with fence.guard("loose/42", 7) as db, fence.guard("loose/", 7):
+        db.execute("UPDATE loose SET id = 42")
+
+
+def test_a_trigger_of_fencepost_0_1_0_still_passes_rows_and_status_tells_of_it(place: PostgresqlPlace) -> None:
+    """Installing at another table replaces the function that it calls."""
+    connection = place.connect()
+    install(connection, "orders", key="id")
+    connection.execute("""
+        DROP TRIGGER fencepost_fence ON orders;
+        CREATE TRIGGER fencepost_fence BEFORE INSERT OR UPDATE OR DELETE ON orders
+        FOR EACH ROW EXECUTE FUNCTION fencepost_check_row('orders', 'id')
+    """)
+    with SqlFence(connection).guard("orders/42", 7) as db:
+        db.execute("UPDATE orders SET total = 1 WHERE id = 42")
+    assert totals(connection) == [1, 7]
+    assert here(connection) == [Enforcement("orders", "orders", "id", False, ("orders",))]
+
+
+def test_status_tells_names_that_are_not_ascii(place: PostgresqlPlace) -> None:
+    connection = place.connect()
+    install(connection, "orders", name="café\\")
+    assert here(connection) == [Enforcement("orders", "café\\", None, True)]

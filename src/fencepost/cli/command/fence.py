@@ -60,7 +60,8 @@ def status(url: str, as_json: bool) -> int:
         click.echo(json.dumps([asdict(each) for each in found]))
         return exit.OK
     for each in found:
-        off = "" if each.enabled else ", but its trigger is disabled"
+        past = ", ".join(each.unguarded)
+        off = "" if each.enabled else f", but not those to {past} (trigger missing or disabled): install it again"
         click.echo(printable(f"{each.table}: writes need {_needed(each)}{off}"))
     if not found:
         say.note("no table needs a token")

@@ -102,8 +102,11 @@ class AsyncEventLog:
         try:
             yield
             await (self._driver.script(f"RELEASE {PLACE}") if joined else self._driver.commit())
-        except BaseException:
+        except BaseException as error:
             await runtime.shielded(self._back(joined))
+            if not joined and self._driver.dialect.is_overtaken(error):
+                # Above READ COMMITTED this is how the database tells who comes second.
+                raise Conflict("somebody else appends to this stream just now: read it again") from error
             raise
 
     async def _back(self, joined: bool) -> None:

@@ -5,11 +5,10 @@ from contextlib import AbstractAsyncContextManager
 from typing import Any, Protocol
 
 from fencepost.errors import Stale
-from fencepost.fences.http.header import Refusal, judge, path_name, stale
+from fencepost.fences.http.exchange import Message, Receive, Send, replayed, whole_body
+from fencepost.fences.http.header import LARGEST_BODY, Refusal, judge, path_name, plausible, stale
 
 Scope = dict[str, Any]
-Receive = Callable[[], Awaitable[dict[str, Any]]]
-Send = Callable[[dict[str, Any]], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 
@@ -26,34 +25,66 @@ class FencedAsgi:
     request runs, none with another token for the same name does. `name` says which lock protects a path; a request
     for which it gives None is not fenced. The app finds the token in `scope["fencepost.token"]`.
 
-    Limits. WebSockets pass unfenced. With `AsyncRedisFence`, for a service on several hosts, requests do not wait for
-    one another: a newer token shuts out older requests that come later, and not one that runs already.
+    A token that no lock can have come to is refused (400), as it would shut out all others: more microseconds since
+    1970 than a year from now, or more than `largest_token`.
+
+    Limits. A fenced request is read as a whole before it runs (`largest_body` bytes at most, else 413), and its answer
+    is sent when it has run: a slow client holds up nobody. WebSockets pass unfenced. With `AsyncRedisFence`, for a
+    service on several hosts, requests do not wait for one another: a newer token shuts out older requests that come
+    later, and not one that runs already.
     """
 
-    def __init__(self, app: App, fence: AsyncGuarding, *, name: Callable[[str], str | None] = path_name) -> None:
+    def __init__(
+        self,
+        app: App,
+        fence: AsyncGuarding,
+        *,
+        name: Callable[[str], str | None] = path_name,
+        largest_token: int | None = None,
+        largest_body: int = LARGEST_BODY,
+    ) -> None:
         self._app = app
         self._fence = fence
         self._name = name
+        self._largest_token = largest_token
+        self._largest_body = largest_body
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         name = self._name(scope["path"]) if scope["type"] == "http" else None
-        token = None if name is None else judge(scope["method"], _shown(scope))
+        token = None if name is None else self._judge(scope, name)
         if isinstance(token, Refusal):
-            await _refuse(token, send)
-            return
-        if name is None or token is None:
+            await refuse(token, send)
+        elif name is None or token is None:
             await self._app(scope, receive, send)
-            return
+        else:
+            body = await whole_body(receive, self._largest_body)
+            if isinstance(body, Refusal):
+                await refuse(body, send)
+            elif body is not None:
+                answer = await self._run(name, token, scope, replayed(body, receive))
+                for message in answer:
+                    await send(message)
+
+    def _judge(self, scope: Scope, name: str) -> int | Refusal | None:
+        return judge(scope["method"], name, _shown(scope), self._largest_token or plausible())
+
+    async def _run(self, name: str, token: int, scope: Scope, receive: Receive) -> list[Message]:
+        answer: list[Message] = []
+
+        async def keep(message: Message) -> None:
+            answer.append(message)
+
         entered = False
         try:
             async with self._fence.guard(name, token):
                 entered = True
-                await self._app({**scope, "fencepost.token": token}, receive, send)
+                await self._app({**scope, "fencepost.token": token}, receive, keep)
         except Stale as error:
             if entered:
-                # The app's own, about something else: its answer may have begun.
+                # The app's own, about something else.
                 raise
-            await _refuse(stale(error), send)
+            await refuse(stale(error), keep)
+        return answer
 
 
 def _shown(scope: Scope) -> str | None:
@@ -62,7 +93,7 @@ def _shown(scope: Scope) -> str | None:
     return b", ".join(found).decode("latin-1") if found else None
 
 
-async def _refuse(refusal: Refusal, send: Send) -> None:
+async def refuse(refusal: Refusal, send: Send) -> None:
     headers = [(name.lower().encode(), value.encode()) for name, value in refusal.all_headers()]
     await send({"type": "http.response.start", "status": refusal.status, "headers": headers})
     await send({"type": "http.response.body", "body": refusal.body})

@@ -1,13 +1,22 @@
 """A gateway for services that can not check tokens themselves."""
 
+from collections.abc import Callable, Iterable
 from typing import Any
 
-from fencepost.fences.http.asgi import AsyncGuarding, FencedAsgi, Receive, Scope, Send
-from fencepost.fences.http.header import path_name
+from fencepost.fences.http.asgi import AsyncGuarding, FencedAsgi, Scope, refuse
+from fencepost.fences.http.exchange import Receive, Send, whole_body
+from fencepost.fences.http.header import LARGEST_BODY, Refusal, bad, path_name
+from fencepost.fences.http.target import meant, spelled
+
+Header = tuple[bytes, bytes]
 
 # Of one connection, and not to be passed on.
 HOP_BY_HOP = frozenset(
     b"connection keep-alive proxy-authenticate proxy-authorization te trailer transfer-encoding upgrade host".split()
+)
+# By these a request asks some services for something else than its first line says, which is what was judged.
+ELSEWHERE = frozenset(
+    b"x-http-method-override x-http-method x-method-override x-original-url x-rewrite-url destination".split()
 )
 
 
@@ -15,24 +24,45 @@ class Gateway:
     """An ASGI app that passes requests on to the service at `upstream`, unless their token is stale.
 
     Run it with any ASGI server, such as `uvicorn shop:gateway`, and let nobody reach the service past it. `client` is
-    an `httpx.AsyncClient`; it must not retry.
+    an `httpx.AsyncClient`; it must not retry. The other options are those of `FencedAsgi`.
+
+    What can not be judged for sure is refused (400): a path that servers may take for another one (with `.`, `..`,
+    `//`, a semicolon, an encoded slash), and a header that asks for something else than the request line. What was
+    judged is passed on in one spelling, and only to `upstream`.
 
     Limits. If the service does not answer in time (504), what it was asked may still happen, after a newer token
-    has passed. Give the client a time-out longer than any request takes.
+    has passed. Give the client a time-out longer than any request takes. Where one resource of the service has several
+    paths (upper and lower case, aliases), `name` has to give them one name.
     """
 
-    def __init__(self, upstream: str, fence: AsyncGuarding, *, client: Any = None, name: Any = path_name) -> None:
+    def __init__(
+        self,
+        upstream: str,
+        fence: AsyncGuarding,
+        *,
+        client: Any = None,
+        name: Callable[[str], str | None] = path_name,
+        largest_token: int | None = None,
+        largest_body: int = LARGEST_BODY,
+    ) -> None:
         self._upstream = upstream.rstrip("/")
         self._client = client
-        self._fenced = FencedAsgi(self._forward, fence, name=name)
+        self._largest_body = largest_body
+        self._fenced = FencedAsgi(
+            self._forward, fence, name=name, largest_token=largest_token, largest_body=largest_body
+        )
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
             await self._live(receive, send)
-        elif scope["type"] == "http":
-            await self._fenced(scope, receive, send)
-        else:
+        elif scope["type"] != "http":
             raise ValueError(f"a gateway passes on HTTP, not '{scope['type']}'")
+        elif (path := _path(scope)) is None:
+            await refuse(bad("this path may be taken for another one: spell it without '.', '..', '//', ';'"), send)
+        elif elsewhere := sorted(ELSEWHERE.intersection(name.lower() for name, _ in scope["headers"])):
+            await refuse(bad(f"a gateway does not pass on '{elsewhere[0].decode()}'"), send)
+        else:
+            await self._fenced({**scope, "path": path}, receive, send)
 
     async def _live(self, receive: Receive, send: Send) -> None:
         while True:
@@ -48,36 +78,56 @@ class Gateway:
 
         if self._client is None:
             self._client = httpx.AsyncClient(timeout=60, trust_env=False)
-        query = f"?{scope['query_string'].decode('latin-1')}" if scope["query_string"] else ""
-        path = scope.get("raw_path", scope["path"].encode()).partition(b"?")[0].decode("latin-1")
-        headers = [(name, value) for name, value in scope["headers"] if name not in HOP_BY_HOP]
-        body = await _body(receive)
-        request = self._client.build_request(
-            scope["method"], f"{self._upstream}{path}{query}", headers=headers, content=body
-        )
+        body = await whole_body(receive, self._largest_body)
+        if isinstance(body, Refusal):
+            await refuse(body, send)
+        if not isinstance(body, bytes):
+            return
+        url = self._url(spelled(scope["path"]).encode(), scope["query_string"])
+        if url is None:
+            await refuse(bad("this query is too long, or has characters that must be encoded"), send)
+            return
+        # The length is what came, and the client says it.
+        headers = _passed_on(scope["headers"], b"content-length")
+        request = self._client.build_request(scope["method"], url, headers=headers, content=body)
         try:
-            answer = await self._client.send(request)
+            answer = await self._client.send(request, follow_redirects=False)
         except httpx.TimeoutException:
             await _answer(send, 504, [], b"the service did not answer in time\n")
         except httpx.TransportError:
             await _answer(send, 502, [], b"the service can not be reached\n")
         else:
             # The body comes decoded, so what was said about its encoding and length is not true any more.
-            dropped = HOP_BY_HOP | {b"content-encoding", b"content-length"}
-            kept = [(name.lower(), value) for name, value in answer.headers.raw if name.lower() not in dropped]
+            kept = _passed_on(answer.headers.raw, b"content-encoding", b"content-length")
             await _answer(send, answer.status_code, kept, answer.content)
 
+    def _url(self, path: bytes, query: bytes) -> Any:
+        """Where this is at the service; None if it would not arrive as it is."""
+        import httpx
 
-async def _body(receive: Receive) -> bytes:
-    body, more = b"", True
-    while more:
-        message = await receive()
-        body += message.get("body", b"")
-        more = message.get("more_body", False)
-    return body
+        # Not as one text, in which a path could go on with the address before it.
+        service = httpx.URL(self._upstream)
+        target = service.raw_path.rstrip(b"/") + path + (b"?" + query if query else b"")
+        try:
+            url = service.copy_with(raw_path=target)
+        except (httpx.InvalidURL, ValueError):
+            return None
+        return url if url.raw_path == target else None
 
 
-async def _answer(send: Send, status: int, headers: list[tuple[bytes, bytes]], body: bytes) -> None:
+def _path(scope: Scope) -> str | None:
+    raw = scope.get("raw_path") or spelled(scope["path"]).encode()
+    return meant(raw.partition(b"?")[0])
+
+
+def _passed_on(headers: Iterable[Header], *dropped: bytes) -> list[Header]:
+    """All but those that are of one connection: known ones, and what `Connection` names."""
+    found = [(name.lower(), value) for name, value in headers]
+    named = {each.strip().lower() for name, value in found if name == b"connection" for each in value.split(b",")}
+    return [(name, value) for name, value in found if name not in HOP_BY_HOP | named | {*dropped}]
+
+
+async def _answer(send: Send, status: int, headers: list[Header], body: bytes) -> None:
     length = (b"content-length", str(len(body)).encode())
     await send({"type": "http.response.start", "status": status, "headers": [*headers, length]})
     await send({"type": "http.response.body", "body": body})

@@ -5,14 +5,21 @@ Fencing-Mark: 42       in the answer 412, with which a stale one is refused
 """
 
 import json
+import re
+import time
 from dataclasses import dataclass, field
 
+from fencepost.core.name import check_name
 from fencepost.core.token import LARGEST
 from fencepost.errors import Stale
 
 HEADER = "Fencing-Token"
 MARK = "Fencing-Mark"
 SAFE = frozenset(("GET", "HEAD", "OPTIONS", "TRACE"))
+# How large the body of a fenced request may be, unless the service says otherwise.
+LARGEST_BODY = 64 * 2**20
+YEAR = 366 * 86400
+_NUMBER = re.compile(r"[1-9][0-9]{0,18}", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +39,7 @@ class Refusal:
         return [("Content-Type", "application/json"), ("Content-Length", str(len(self.body))), *self.headers]
 
 
-def judge(method: str, shown: str | None) -> int | Refusal | None:
+def judge(method: str, name: str, shown: str | None, largest: int) -> int | Refusal | None:
     """The token of a request; None if it needs none and shows none; else why it may not pass.
 
     Reads count: a token shown with a GET is claimed, too, so that what is read stays true until it is written back.
@@ -41,9 +48,32 @@ def judge(method: str, shown: str | None) -> int | Refusal | None:
         if method.upper() in SAFE:
             return None
         return Refusal(428, "Precondition Required", f"show the token of your lock: {HEADER}: <number>")
-    if not (shown.isascii() and shown.isdecimal() and 0 < int(shown[:20]) <= LARGEST):
-        return Refusal(400, "Bad Request", f"{HEADER} is a number between 1 and 2**63 - 1")
+    if not _NUMBER.fullmatch(shown) or int(shown) > LARGEST:
+        return bad(f"{HEADER} is a number between 1 and 2**63 - 1, without leading zeros")
+    if int(shown) > largest:
+        # It would be remembered, and shut out all others for ever.
+        return bad(f"{HEADER} {shown} is higher than any token can be: the largest to be believed is {largest}")
+    try:
+        check_name(name)
+    except ValueError as error:
+        return bad(f"this path can not be fenced: {error}")
     return int(shown)
+
+
+def plausible() -> int:
+    """The highest token that a lock can have come to: those that count fastest follow a clock in microseconds.
+
+    A year is for clocks that do not agree.
+    """
+    return int((time.time() + YEAR) * 1_000_000)
+
+
+def bad(text: str) -> Refusal:
+    return Refusal(400, "Bad Request", text)
+
+
+def too_large(most: int) -> Refusal:
+    return Refusal(413, "Content Too Large", f"a fenced request has at most {most} bytes")
 
 
 def stale(error: Stale) -> Refusal:

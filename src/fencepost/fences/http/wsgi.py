@@ -2,10 +2,11 @@
 
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
+from io import BytesIO
 from typing import Any, Protocol
 
 from fencepost.errors import Stale
-from fencepost.fences.http.header import Refusal, judge, path_name, stale
+from fencepost.fences.http.header import LARGEST_BODY, Refusal, bad, judge, path_name, plausible, stale, too_large
 
 Environ = dict[str, Any]
 StartResponse = Callable[..., Any]
@@ -25,22 +26,39 @@ class FencedWsgi:
     request runs, none with another token for the same name does. `name` says which lock protects a path; a request
     for which it gives None is not fenced. The app finds the token in `environ["fencepost.token"]`.
 
-    Limits. Answers are collected before they are sent, so that nothing of a request runs outside of its guard.
+    A token that no lock can have come to is refused (400), as it would shut out all others: more microseconds since
+    1970 than a year from now, or more than `largest_token`.
+
+    Limits. A fenced request is read as a whole before it runs (`largest_body` bytes at most, else 413), and its answer
+    is collected before it is sent: nothing of a request runs outside of its guard, and a slow client holds up nobody.
     """
 
-    def __init__(self, app: App, fence: Guarding, *, name: Callable[[str], str | None] = path_name) -> None:
+    def __init__(
+        self,
+        app: App,
+        fence: Guarding,
+        *,
+        name: Callable[[str], str | None] = path_name,
+        largest_token: int | None = None,
+        largest_body: int = LARGEST_BODY,
+    ) -> None:
         self._app = app
         self._fence = fence
         self._name = name
+        self._largest_token = largest_token
+        self._largest_body = largest_body
 
     def __call__(self, environ: Environ, start_response: StartResponse) -> Iterable[bytes]:
-        name = self._name(environ.get("PATH_INFO", ""))
-        token = None if name is None else judge(environ["REQUEST_METHOD"], environ.get("HTTP_FENCING_TOKEN"))
+        name = self._name(_path(environ))
+        token = None if name is None else self._judge(environ, name)
         if isinstance(token, Refusal):
             return _refuse(token, start_response)
         if name is None or token is None:
             return self._app(environ, start_response)
-        environ["fencepost.token"] = token
+        body = _whole_body(environ, self._largest_body)
+        if isinstance(body, Refusal):
+            return _refuse(body, start_response)
+        environ.update({"fencepost.token": token, "wsgi.input": BytesIO(body), "CONTENT_LENGTH": str(len(body))})
         entered = False
         try:
             with self._fence.guard(name, token):
@@ -52,6 +70,10 @@ class FencedWsgi:
                 raise
             return _refuse(stale(error), start_response)
 
+    def _judge(self, environ: Environ, name: str) -> int | Refusal | None:
+        shown = environ.get("HTTP_FENCING_TOKEN")
+        return judge(environ["REQUEST_METHOD"], name, shown, self._largest_token or plausible())
+
     def _collect(self, environ: Environ, start_response: StartResponse) -> list[bytes]:
         answer = self._app(environ, start_response)
         try:
@@ -60,6 +82,26 @@ class FencedWsgi:
             close = getattr(answer, "close", None)
             if close is not None:
                 close()
+
+
+def _path(environ: Environ) -> str:
+    """The path as ASGI has it, so that both fence under the same names: WSGI tells its bytes, each as a character."""
+    return str(environ.get("PATH_INFO", "")).encode("latin-1").decode(errors="surrogateescape")
+
+
+def _whole_body(environ: Environ, most: int) -> bytes | Refusal:
+    length = environ.get("CONTENT_LENGTH") or ""
+    if not length and not environ.get("wsgi.input_terminated"):
+        return b""
+    if length and not (length.isascii() and length.isdecimal() and len(length) < 20):
+        return bad("Content-Length is a number")
+    expected = int(length) if length else None
+    if expected is not None and expected > most:
+        return too_large(most)
+    body: bytes = environ["wsgi.input"].read(most + 1 if expected is None else expected)
+    if len(body) > most:
+        return too_large(most)
+    return body if expected in (None, len(body)) else bad("the request ended before its body did")
 
 
 def _refuse(refusal: Refusal, start_response: StartResponse) -> list[bytes]:

@@ -8,6 +8,8 @@ _LUA = files(__package__)
 CHECK = _LUA.joinpath("check.lua").read_text()
 RUN = _LUA.joinpath("run.lua").read_text()
 REFUSAL = "FENCEPOST_STALE "
+# Lua's `unpack` gives less than 8,000 values, its stack included.
+MOST_WORDS = 7900
 
 
 def guarded(lua: str) -> str:
@@ -32,4 +34,14 @@ def refusal(error: Exception, name: str, token: int) -> Stale | None:
 
 def words(commands: list[tuple[object, ...]]) -> list[object]:
     """Commands as `run.lua` takes them."""
-    return [word for command in commands for word in (len(command), *command)]
+    return [word for command in commands for word in (len(command), *check_length(command))]
+
+
+def check_length(command: tuple[object, ...]) -> tuple[object, ...]:
+    """The command itself. One that is too long would fail in the middle of the script, behind what it did before."""
+    if len(command) > MOST_WORDS:
+        raise ValueError(
+            f"a fenced {command[0]} has at most {MOST_WORDS} words, this one has {len(command)}: "
+            "split it, in the block of one guard"
+        )
+    return command

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from fencepost.core.name import check_name
-from fencepost.errors import Conflict
+from fencepost.errors import Conflict, Stale
 from fencepost.fences.protocol import Tokened, check, token_of
 from fencepost.fences.s3.pointer import NOTHING, Pointer, content_key, decode, new_nonce
 
@@ -21,8 +21,10 @@ class S3Fence:
     for a new one), so checking the token and doing the work are one atomic step in the store. Safe under the client's
     own retries. Blocking: with asyncio, call it in a thread.
 
-    Limits. Others read a guarded key by `peek`, or follow the pointer. A writer that dies half-way leaves content that
-    nothing points to, under `<key>.content/`.
+    Limits. Others read a guarded key by `peek`, or follow the pointer. Whoever gets an error of the store does not know
+    whether it was done, and may do it again; after `Stale` it was not done, unless the client has retried and somebody
+    newer has written meanwhile. A writer that dies half-way, or hears no answer, may leave content that nothing points
+    to, under `<key>.content/`.
     """
 
     def __init__(self, client: Any, bucket: str) -> None:
@@ -47,7 +49,9 @@ class S3Fence:
         self._client.put_object(Bucket=self._bucket, Key=content, Body=body, **options)
         try:
             self._replace(key, token, nonce, content)
-        except BaseException:
+        except Stale:
+            # Only here is it sure that nothing points to it, now or later: what stands at the key is newer than all
+            # that we have asked for. After any other error our pointer may be there, or may still be on its way.
             self._forget(content)
             raise
 
@@ -80,8 +84,8 @@ class S3Fence:
         before = NOTHING
         for _ in range(ATTEMPTS):
             found, etag = self._look(key)
-            if found.nonce == nonce:
-                # Ours: the answer was lost, and the client has asked again.
+            if found.bears(nonce):
+                # Done: the answer was lost, and the client has asked again.
                 return before
             before = found
             check(key, token, before.token)

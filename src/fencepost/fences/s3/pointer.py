@@ -23,6 +23,10 @@ class Pointer:
     def moved(self, token: int, nonce: str, content: str | None) -> "Pointer":
         return replace(self, token=token, nonce=nonce, content=content)
 
+    def bears(self, nonce: str) -> bool:
+        """Whether the change with this nonce was made, and is the last one of the content: claims may have followed."""
+        return self.nonce == nonce or (self.content or "").endswith(f"-{nonce}")
+
     def encode(self) -> bytes:
         return json.dumps({"token": self.token, "nonce": self.nonce, "content": self.content}).encode()
 

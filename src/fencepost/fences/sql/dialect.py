@@ -29,6 +29,7 @@ class Dialect:
     no_savepoint: frozenset[object]
     already_there: frozenset[object]
     taken: frozenset[object]
+    overtaken: frozenset[object]
 
     def statement(self, what: str) -> str:
         return _statement(self.name, what)
@@ -42,6 +43,10 @@ class Dialect:
     def is_taken(self, error: BaseException) -> bool:
         """A row with this key is there already."""
         return any(code in self.taken for code in _codes(error)) or "UNIQUE constraint failed" in str(error)
+
+    def is_overtaken(self, error: BaseException) -> bool:
+        """Nothing was done, as somebody else was quicker: a serialization failure or a deadlock. Try again."""
+        return any(code in self.overtaken for code in _codes(error))
 
     def is_already_there(self, error: BaseException) -> bool:
         """Somebody else made the same table at the same time."""
@@ -60,6 +65,7 @@ SQLITE = Dialect(
     no_savepoint=frozenset(),
     already_there=frozenset(),
     taken=frozenset(),
+    overtaken=frozenset(),
 )
 POSTGRESQL = Dialect(
     name="postgresql",
@@ -73,6 +79,7 @@ POSTGRESQL = Dialect(
     no_savepoint=frozenset({"3B001", "25P01"}),
     already_there=frozenset({"23505", "42P07", "42710"}),
     taken=frozenset({"23505"}),
+    overtaken=frozenset({"40001", "40P01"}),
 )
 MYSQL = Dialect(
     name="mysql",
@@ -86,6 +93,7 @@ MYSQL = Dialect(
     no_savepoint=frozenset({1305}),
     already_there=frozenset({1050}),
     taken=frozenset({1062}),
+    overtaken=frozenset({1213, 1020}),
 )
 DIALECTS = {"sqlite": SQLITE, "postgresql": POSTGRESQL, "mysql": MYSQL, "mariadb": MYSQL}
 

@@ -15,26 +15,37 @@ from fencepost.fences.sql.dialect import MOST_BYTES
 _SQL = files(__package__).joinpath("postgresql")
 ENFORCE = _SQL.joinpath("enforce.sql").read_text()
 ENFORCED = _SQL.joinpath("enforced.sql").read_text()
-EVENTS = "INSERT OR UPDATE OR DELETE"
+TREE = _SQL.joinpath("tree.sql").read_text()
+WRITES = "INSERT OR UPDATE OR DELETE"
+CREATE = """CREATE TRIGGER {trigger} {when} {events} ON {table} FOR EACH {each}
+EXECUTE FUNCTION {schema}.{function}({name}, {key})"""
+COLUMN = """SELECT attgenerated = 'v' FROM pg_attribute
+WHERE attrelid = to_regclass(%s) AND attname = %s AND NOT attisdropped"""
 
 
 @dataclass(frozen=True, slots=True)
 class Enforcement:
-    """A table whose writes need a token: for `name`, or with a `key` for `name/<value of that column>`."""
+    """A table whose writes need a token: for `name`, or with a `key` for `name/<value of that column>`.
+
+    `unguarded` are those tables, of this one and the partitions and children below it, that can be written without:
+    a trigger is disabled, or they came after it was installed. Installing again mends it. `enabled` if there are none.
+    """
 
     table: str
     name: str
     key: str | None
     enabled: bool
+    unguarded: tuple[str, ...] = ()
 
 
 def install(connection: Any, table: str, *, name: str | None = None, key: str | None = None) -> Enforcement:
     """From now on a write to `table` needs a token for `name` (the table's own name, if none is given).
 
     With `key`, a column, each row has a lock of its own: writing the row whose key is 42 needs one for `name/42`.
-    Installing again replaces what was asked for before.
+    Partitions and children of the table need the same; new partitions too, except for TRUNCATE; new children are to be
+    installed again. Installing again replaces what was asked for before.
     """
-    from psycopg.sql import SQL, Identifier, Literal
+    from psycopg.sql import SQL
 
     fenced = check_name(name or table.rpartition(".")[2].strip('"'))
     with connection.transaction():
@@ -46,17 +57,12 @@ def install(connection: Any, table: str, *, name: str | None = None, key: str | 
         _check_column(connection, table, key)
         SqlFence(connection).install()
         connection.execute(ENFORCE.format(schema=schema, most_bytes=MOST_BYTES))
-        _drop(connection, target)
-        values = {"table": SQL(target), "schema": SQL(schema), "name": Literal(fenced), "key": Literal(key or "")}
-        each, check = ("ROW", "row") if key else ("STATEMENT", "table")
-        create = SQL("CREATE TRIGGER {trigger} BEFORE {events} ON {table} FOR EACH {each} EXECUTE FUNCTION {call}")
-        for trigger, events, level, function in (
-            ("fencepost_fence", EVENTS, each, f"fencepost_check_{check}"),
-            ("fencepost_fence_truncate", "TRUNCATE", "STATEMENT", "fencepost_check_table"),
-        ):
-            call = SQL("{schema}.{function}({name}, {key})").format(function=Identifier(function), **values)
-            more = {"trigger": Identifier(trigger), "events": SQL(events)}
-            connection.execute(create.format(each=SQL(level), call=call, **more, **values))
+        # Nobody adds a partition meanwhile.
+        connection.execute(SQL(f"LOCK TABLE {target} IN SHARE ROW EXCLUSIVE MODE"))
+        tree = connection.execute(TREE, {"table": table}).fetchall()
+        _drop(connection, tree)
+        for member, cloned, alone in tree:
+            _create(connection, schema, member, fenced, key, cloned=cloned, alone=alone)
     return Enforcement(target, fenced, key, True)
 
 
@@ -67,7 +73,7 @@ def remove(connection: Any, table: str) -> bool:
         if target is None:
             raise LookupError(f"there is no table '{table}' in this database")
         found = any(each.table == target for each in status(connection))
-        _drop(connection, target)
+        _drop(connection, connection.execute(TREE, {"table": table}).fetchall())
     return found
 
 
@@ -76,21 +82,54 @@ def status(connection: Any) -> list[Enforcement]:
     with connection.transaction():
         rows = connection.execute(ENFORCED).fetchall()
     found = []
-    for table, arguments, enabled in rows:
-        name, key, _ = arguments.split("\\000")
-        found.append(Enforcement(table, name, key or None, enabled))
+    for table, arguments, unguarded in rows:
+        name, key, _ = bytes(arguments).decode(errors="replace").split("\0")
+        found.append(Enforcement(table, name, key or None, not unguarded, tuple(unguarded)))
     return found
 
 
-def _drop(connection: Any, target: str) -> None:
+def _create(connection: Any, schema: str, table: str, name: str, key: str | None, *, cloned: bool, alone: bool) -> None:
+    """The triggers of one table. `cloned`: the one for writes comes from the parent, as to every partition."""
+    from psycopg.sql import SQL, Identifier, Literal
+
+    # A statement fires the triggers of the table that it names, and a row those of the table that it is in. Behind the
+    # write, as the key may be computed, and other triggers may change it.
+    by_row = ("AFTER", WRITES, "ROW", "fencepost_check_row" if key else "fencepost_check_table")
+    by_statement = ("BEFORE", WRITES, "STATEMENT", "fencepost_check_table")
+    made = {"fencepost_fence_truncate": ("BEFORE", "TRUNCATE", "STATEMENT", "fencepost_check_table")}
+    if not cloned:
+        made["fencepost_fence"] = by_statement if alone and key is None else by_row
+    for trigger, (when, events, each, function) in made.items():
+        connection.execute(
+            SQL(CREATE).format(
+                trigger=Identifier(trigger),
+                when=SQL(when),
+                events=SQL(events),
+                table=SQL(table),
+                each=SQL(each),
+                schema=SQL(schema),
+                function=Identifier(function),
+                name=Literal(name),
+                key=Literal(key or ""),
+            )
+        )
+
+
+def _drop(connection: Any, tree: list[tuple[str, bool, bool]]) -> None:
     from psycopg.sql import SQL
 
-    for trigger in ("fencepost_fence", "fencepost_fence_truncate"):
-        connection.execute(SQL(f"DROP TRIGGER IF EXISTS {trigger} ON {target}"))
+    # The first table comes first: its trigger takes the clones with it, which can not be dropped by themselves.
+    for member, _, _ in tree:
+        for trigger in ("fencepost_fence", "fencepost_fence_truncate"):
+            connection.execute(SQL(f"DROP TRIGGER IF EXISTS {trigger} ON {member}"))
 
 
 def _check_column(connection: Any, table: str, key: str | None) -> None:
-    if key is not None:
-        sql = "SELECT 1 FROM pg_attribute WHERE attrelid = to_regclass(%s) AND attname = %s AND NOT attisdropped"
-        if not connection.execute(sql, [table, key]).fetchall():
-            raise LookupError(f"table '{table}' has no column '{key}'")
+    if key is None:
+        return
+    found = connection.execute(COLUMN, [table, key]).fetchall()
+    if not found:
+        raise LookupError(f"table '{table}' has no column '{key}'")
+    if found[0][0]:
+        # PostgreSQL 18: such a column is computed whenever it is read, and not for triggers.
+        raise ValueError(f"column '{key}' of table '{table}' is virtual, and no trigger can see it: name a stored one")

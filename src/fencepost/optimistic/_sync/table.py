@@ -36,7 +36,7 @@ class Table:
         self._columns = {column: quoted(column, mark) for column in columns}
 
     def read(self, key: Any) -> Row:
-        """The row; `LookupError` if there is none."""
+        """The row; `LookupError` if there is none. `Conflict` if the database wants it to be asked again (`40001`)."""
         columns = ", ".join([*self._columns.values(), self._version])
         answer = self._run(f"SELECT {columns} FROM {self._table} WHERE {self._key} = :key", {"key": key})
         if not answer.rows:
@@ -45,16 +45,16 @@ class Table:
         return Row(dict(zip(self._columns, values, strict=True)), version)
 
     def swap(self, key: Any, version: int, values: Mapping[str, Any]) -> bool:
-        """Write `values` if the row is still of `version`; whether it was."""
+        """Write `values` if the row is still of `version`; whether that was done."""
         names = {column: f"value_{number}" for number, column in enumerate(values)}
         settings = [f"{self._columns[column]} = :{name}" for column, name in names.items()]
         settings.append(f"{self._version} = {self._version} + 1")
         params = {name: values[column] for column, name in names.items()} | {"key": key, "version": version}
-        answer = self._run(
-            f"UPDATE {self._table} SET {', '.join(settings)} WHERE {self._key} = :key AND {self._version} = :version",
-            params,
-        )
-        return answer.changed == 1
+        sql = f"UPDATE {self._table} SET {', '.join(settings)} WHERE {self._key} = :key AND {self._version} = :version"
+        try:
+            return (self._run(sql, params)).changed == 1
+        except Conflict:
+            return False
 
     def update(self, key: Any, change: Change, *, attempts: int = 10) -> Row:
         """Read, `change`, swap; again, after a pause that grows and is never the same, if somebody was quicker.
@@ -63,14 +63,22 @@ class Table:
         it returns nothing, nothing is written. `Conflict` after `attempts` in vain.
         """
         for attempt in range(attempts):
-            row = self.read(key)
-            values = change(row.values)
-            if not values:
+            row = self._try_update(key, change)
+            if row is not None:
                 return row
-            if self.swap(key, row.version, values):
-                return Row({**row.values, **values}, row.version + 1)
             runtime.sleep(backoff(attempt, random.random(), first=FIRST, most=MOST))
         raise Conflict(f"'{self._name}' row {key!r} was changed by others {attempts} times while we tried: use a lock")
+
+    def _try_update(self, key: Any, change: Change) -> Row | None:
+        try:
+            row = self.read(key)
+        except Conflict:
+            return None
+        values = change(row.values)
+        if not values:
+            return row
+        swapped = self.swap(key, row.version, values)
+        return Row({**row.values, **values}, row.version + 1) if swapped else None
 
     def _run(self, sql: str, params: dict[str, Any]) -> Answer:
         if self._driver.in_transaction():
@@ -80,7 +88,10 @@ class Table:
             if self._driver.in_transaction():
                 self._driver.commit()
             return answer
-        except BaseException:
+        except BaseException as error:
             if self._driver.in_transaction():
                 runtime.shielded(self._driver.rollback())
+            if self._driver.dialect.is_overtaken(error):
+                # Above READ COMMITTED this is how the database tells who comes second.
+                raise Conflict(f"somebody else uses the row of '{self._name}' just now: try again") from error
             raise

@@ -7,7 +7,7 @@ from typing import Any
 
 from fencepost.core.name import check_name
 from fencepost.fences.protocol import Tokened, token_of
-from fencepost.fences.redis.source import RUN, guarded, mark_key, refusal, words
+from fencepost.fences.redis.source import RUN, check_length, guarded, mark_key, refusal, words
 
 Value = str | bytes | int | float
 Script = Callable[..., Any]
@@ -154,7 +154,7 @@ class AsyncGuarded:
 
     def _write(self, keys: Sequence[str], *command: object) -> None:
         self._keys.update(dict.fromkeys(keys))
-        self._writes.append(command)
+        self._writes.append(check_length(command))
 
     async def land(self) -> None:
         """All writes in one step, if the token is not stale by now."""

@@ -2,15 +2,13 @@
 """Results in a file of this host: what the embedded engine uses where nothing else is given."""
 
 import os
-import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager, closing
 
 from fencepost._runtime import threads as runtime
+from fencepost.fences.private import open_private
 from fencepost.fences.protocol import Tokened
 from fencepost.fences.result._sync.sql import SqlResults
-
-PATIENCE = 60.0
 
 
 class FileResults:
@@ -35,21 +33,15 @@ class FileResults:
     def _find(self, name: str) -> str | None:
         if not os.path.exists(self._path):
             return None
-        with closing(self._open()) as connection:
+        with closing(open_private(self._path)) as connection:
             return SqlResults(connection).find(name)
 
     def _claim(self, name: str, grant: Tokened | int) -> str | None:
-        with closing(self._open()) as connection:
+        with closing(open_private(self._path)) as connection:
             return SqlResults(connection).claim(name, grant)
 
     def _keep(self, name: str, grant: Tokened | int, value: str, expires_in: float | None) -> None:
-        with closing(self._open()) as connection:
+        with closing(open_private(self._path)) as connection:
             results = SqlResults(connection)
             results.keep(name, grant, value, expires_in)
             results.forget()
-
-    def _open(self) -> sqlite3.Connection:
-        connection = sqlite3.connect(self._path, timeout=PATIENCE)
-        if os.path.getsize(self._path) == 0:
-            os.chmod(self._path, 0o600)
-        return connection

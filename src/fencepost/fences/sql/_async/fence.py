@@ -125,7 +125,8 @@ class AsyncSqlFence:
             if self._driver.in_transaction():
                 await self._driver.rollback()
             return
-        within, self._claims[place + 1 :] = self._claims[place + 1 :], []
+        # They stay in the list: a guard around this one may raise as well, and undo them again.
+        within = self._claims[place + 1 :]
         if not dialect.raises:
             await self._mark.renew(within)
         if joined:

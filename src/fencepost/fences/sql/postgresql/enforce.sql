@@ -24,14 +24,16 @@ BEGIN
     RETURN NULL;
 END $$;
 
+-- Behind the write, where the key is what it came to: generated columns and others' triggers have had their say.
 CREATE OR REPLACE FUNCTION {schema}.fencepost_check_row() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
-    before text := CASE WHEN TG_OP <> 'INSERT' THEN to_jsonb(OLD) ->> TG_ARGV[1] END;
-    after text := CASE WHEN TG_OP <> 'DELETE' THEN to_jsonb(NEW) ->> TG_ARGV[1] END;
+    before text := CASE WHEN TG_OP <> 'INSERT' THEN coalesce(to_jsonb(OLD) ->> TG_ARGV[1], '') END;
+    after text := CASE WHEN TG_OP <> 'DELETE' THEN coalesce(to_jsonb(NEW) ->> TG_ARGV[1], '') END;
 BEGIN
-    PERFORM {schema}.fencepost_require(TG_ARGV[0] || '/' || coalesce(after, before, ''));
+    PERFORM {schema}.fencepost_require(TG_ARGV[0] || '/' || coalesce(after, before));
     IF before <> after THEN
         PERFORM {schema}.fencepost_require(TG_ARGV[0] || '/' || before);
     END IF;
+    -- It matters only before a write, where fencepost 0.1.0 has put it: there NULL would drop the row.
     RETURN CASE WHEN TG_OP = 'DELETE' THEN OLD ELSE NEW END;
 END $$;

@@ -1,0 +1,29 @@
+"""A SQLite file of this host that only its owner may read: names and results tell who works on what."""
+
+import os
+import sqlite3
+import tempfile
+
+PATIENCE = 60.0
+
+
+def open_private(path: str) -> sqlite3.Connection:
+    """A connection to the database at `path`. If there is none, it is made; one that is there keeps its mode."""
+    if not os.path.exists(path):
+        _make(path)
+    return sqlite3.connect(path, timeout=PATIENCE)
+
+
+def _make(path: str) -> None:
+    """An empty file. Its journals get the mode that it has.
+
+    Made aside: closing a descriptor of the file itself would end the locks that SQLite has on it in this process.
+    """
+    descriptor, spare = tempfile.mkstemp(dir=os.path.dirname(path), prefix=f"{os.path.basename(path)}.")
+    os.close(descriptor)
+    try:
+        os.link(spare, path)
+    except OSError:
+        pass  # Somebody was quicker, or this file system has no links: then SQLite makes it, as others do.
+    finally:
+        os.unlink(spare)
