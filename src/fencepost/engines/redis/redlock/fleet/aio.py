@@ -22,15 +22,18 @@ DEAF = "fewer connections than a majority are left on which nodes tell of votes"
 
 
 class Fleet:
-    def __init__(self, nodes: Sequence[Address], timeout: float) -> None:
+    """`loads` are scripts that a node is to know as soon as it is met."""
+
+    def __init__(self, nodes: Sequence[Address], timeout: float, loads: Sequence[Script] = GIVING_BACK) -> None:
         self._nodes = nodes
         self._timeout = timeout
+        self._loads = loads
         self._connections: list[Connection | None] = [None] * len(nodes)
         self._connecting = [runtime.Mutex() for _ in nodes]
         self._tasks: set[asyncio.Task[Any]] = set()
         self._closed = False
 
-    async def ask(self, script: Script, commands: Sequence[bytes], ballot: Ballot) -> None:
+    async def ask(self, script: Script | None, commands: Sequence[bytes], ballot: Ballot) -> None:
         """Say to each node its command, and return when the ballot is decided, or the nodes' time is over."""
         if self._closed:
             raise Unavailable(CLOSED)
@@ -62,7 +65,7 @@ class Fleet:
         decision: "asyncio.Future[None]",
         ballot: Ballot,
         node: int,
-        script: Script,
+        script: Script | None,
         command: bytes,
         future: "asyncio.Future[Reply]",
     ) -> None:
@@ -74,7 +77,7 @@ class Fleet:
                     decision.set_result(None)
                 return
             connection = self._connections[node]
-            if reply.code == "NOSCRIPT" and connection is not None:
+            if reply.code == "NOSCRIPT" and connection is not None and script is not None:
                 # It did not run. Also when nobody waits for it any more: what comes next may rely on it.
                 connection.send(script.load).add_done_callback(_look_away)
                 if decision.done() and script in CLAIMS:
@@ -95,7 +98,7 @@ class Fleet:
             connection = self._connections[node]
             if connection is None or connection.error is not None:
                 connection = self._connections[node] = await connect(self._nodes[node], self._timeout)
-                for script in GIVING_BACK:
+                for script in self._loads:
                     connection.send(script.load).add_done_callback(_look_away)
             future = connection.send(command)
         return await future

@@ -29,20 +29,23 @@ DEAF = "fewer connections than a majority are left on which nodes tell of votes"
 
 
 class Fleet:
-    def __init__(self, nodes: Sequence[Address], timeout: float) -> None:
+    """`loads` are scripts that a node is to know as soon as it is met."""
+
+    def __init__(self, nodes: Sequence[Address], timeout: float, loads: Sequence[Script] = GIVING_BACK) -> None:
         self._nodes = nodes
         self._timeout = timeout
+        self._loads = loads
         self._free: list[Crew] = []
         self._closed = False
 
-    def ask(self, script: Script, commands: Sequence[bytes], ballot: Ballot) -> None:
+    def ask(self, script: Script | None, commands: Sequence[bytes], ballot: Ballot) -> None:
         """Say to each node its command, and return when the ballot is decided, or the nodes' time is over."""
         if self._closed:
             raise Unavailable(CLOSED)
         try:
             crew = self._free.pop()
         except IndexError:
-            crew = Crew(self._nodes, self._timeout)
+            crew = Crew(self._nodes, self._timeout, self._loads)
         try:
             crew.ask(script, commands, ballot)
         except BaseException:
@@ -63,19 +66,20 @@ class Fleet:
 class Crew:
     """One connection to each node, for one caller at a time."""
 
-    def __init__(self, nodes: Sequence[Address], timeout: float) -> None:
+    def __init__(self, nodes: Sequence[Address], timeout: float, loads: Sequence[Script]) -> None:
         self._nodes = nodes
         self._timeout = timeout
+        self._loads = loads
         self._peers: list[Peer | None] = [None] * len(nodes)
         self._ticket = 0
         # What was asked last, for nodes that answer late that they do not know the script.
-        self._asked: deque[tuple[int, Script, Sequence[bytes]]] = deque(maxlen=REMEMBERED)
+        self._asked: deque[tuple[int, Script | None, Sequence[bytes]]] = deque(maxlen=REMEMBERED)
         # Kept from one question to the next: to make it anew takes longer than to be woken by late answers.
         self._poll = select.poll()
         self._owners: dict[int, int] = {}
         self._check_at = 0.0
 
-    def ask(self, script: Script, commands: Sequence[bytes], ballot: Ballot) -> None:
+    def ask(self, script: Script | None, commands: Sequence[bytes], ballot: Ballot) -> None:
         self._ticket = ticket = self._ticket + 1
         self._asked.append((ticket, script, commands))
         now = monotonic()
@@ -135,7 +139,7 @@ class Crew:
         But a vote that nobody waits for may have been given back meanwhile: asked for now, nobody would give it back.
         """
         for number, script, commands in self._asked:
-            if number == ticket:
+            if number == ticket and script is not None:
                 peer.say(script.load, NOBODY)
                 if ticket == self._ticket or script not in CLAIMS:
                     peer.say(commands[node], ticket)
@@ -155,7 +159,7 @@ class Crew:
     def _replace(self, node: int) -> Peer:
         self._close(node)
         peer = self._peers[node] = Peer(self._nodes[node])
-        for script in GIVING_BACK:
+        for script in self._loads:
             peer.say(script.load, NOBODY)
         return peer
 

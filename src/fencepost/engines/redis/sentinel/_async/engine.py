@@ -1,14 +1,21 @@
 # Written by hand; the blocking twin under _sync is generated from it.
 """The server that sentinels say is the master now."""
 
+from collections import Counter
+from collections.abc import Callable, Collection
 from dataclasses import replace
 
 from fencepost._runtime import aio as runtime
+from fencepost.contract.answer import Renewal
+from fencepost.core.claim import Claim
+from fencepost.core.holder import Holder
 from fencepost.core.url import Url
 from fencepost.drivers.tls import TLS_OPTIONS
 from fencepost.engines.redis._async.engine import AsyncRedisEngine
 from fencepost.engines.redis._async.server import AsyncNode, AsyncServer
 from fencepost.engines.redis.address import OPTIONS, SENTINEL_PORT, Address, addresses, database
+from fencepost.engines.redis.redlock.ballot import Ballot, any_reply
+from fencepost.engines.redis.redlock.fleet import aio as fleet
 from fencepost.engines.redis.resp import Reply, ReplyError, pack
 from fencepost.engines.redis.script import Script
 from fencepost.engines.redis.trouble import explain
@@ -17,13 +24,27 @@ from fencepost.errors import EngineError, Unavailable
 
 
 class AsyncMaster(AsyncServer):
-    """Asked for again after every failure: whoever did not answer may be the master no longer."""
+    """Asked for again after every failure: whoever did not answer may be the master no longer.
 
-    def __init__(self, sentinels: list[Address], service: str, like: Address, patience: float) -> None:
+    And at each renewal, by `follow`: a master that was deposed while nobody could tell it goes on answering as one.
+    What counts is what most of the sentinels that answer say; one that was cut off does not know better.
+    """
+
+    def __init__(
+        self,
+        sentinels: list[Address],
+        service: str,
+        like: Address,
+        patience: float,
+        on_leave: Callable[[], None],
+    ) -> None:
         self._sentinels = sentinels
         self._service = service
         self._like = like
         self._patience = patience
+        self._on_leave = on_leave
+        # Not longer: a renewal waits for them.
+        self._fleet = fleet.Fleet(sentinels, patience / 4, loads=())
         self._finding = runtime.Mutex()
         self._found: AsyncNode | None = None
 
@@ -46,24 +67,32 @@ class AsyncMaster(AsyncServer):
     async def listening_at(self) -> Address:
         return (self._found or await self._find()).address
 
+    async def follow(self) -> None:
+        """Leave a master that the sentinels call so no longer. Where none answers it is kept."""
+        node = self._found
+        if node is not None:
+            named, _ = await self._ask(node.address)
+            if named and node.address not in named:
+                self._forget(node)
+
     def close(self) -> None:
+        self._fleet.close()
         if self._found is not None:
             self._found.close()
 
     def _forget(self, node: AsyncNode) -> None:
         if self._found is node:
             self._found = None
+            self._on_leave()
         node.close()
 
     async def _find(self) -> AsyncNode:
         async with self._finding:
             if self._found is not None:
                 return self._found
-            patience = self._patience / len(self._sentinels)
-            failures = []
-            for sentinel in self._sentinels:
+            named, failures = await self._ask(None)
+            for address in named:
                 try:
-                    address = await self._ask(sentinel, patience)
                     await self._check(address)
                 except EngineError as error:
                     failures.append(str(error))
@@ -72,11 +101,30 @@ class AsyncMaster(AsyncServer):
                     return self._found
         raise Unavailable(f"no sentinel knows a master of '{self._service}': {'; '.join(failures)}")
 
-    async def _ask(self, sentinel: Address, patience: float) -> Address:
-        reply = await _once(sentinel, patience, pack("SENTINEL", "get-master-addr-by-name", self._service))
-        if reply is None:
-            raise Unavailable(f"the sentinel at {sentinel} knows no service '{self._service}'")
-        return self._like.at(reply[0].decode(), int(reply[1]))
+    async def _ask(self, known: Address | None) -> tuple[list[Address], list[str]]:
+        """Whom most sentinels name, and why others do not. Not all are heard where a majority names the one we know."""
+        size = len(self._sentinels)
+        ballot = Ballot(size, size, any_reply)
+        if known is not None:
+            ballot = Ballot(size, size // 2 + 1, lambda reply: self._named(reply) == known)
+        command = pack("SENTINEL", "get-master-addr-by-name", self._service)
+        await self._fleet.ask(None, [command] * size, ballot)
+        failures = [str(error) for error in ballot.failures.values()]
+        votes: Counter[Address] = Counter()
+        for number, sentinel in enumerate(self._sentinels):
+            address = self._named(ballot.replies[number])
+            if address is not None:
+                votes[address] += 1
+            elif number not in ballot.failures:
+                failures.append(f"the sentinel at {sentinel} knows no service '{self._service}'")
+        most = max(votes.values(), default=0)
+        return [address for address, count in votes.items() if count == most], failures
+
+    def _named(self, reply: Reply) -> Address | None:
+        match reply:
+            case [bytes(host), bytes(port)] if port.isdigit():
+                return self._like.at(host.decode(errors="replace"), int(port))
+        return None
 
     async def _check(self, address: Address) -> None:
         """A sentinel may not have heard yet, and a master may have been told otherwise meanwhile."""
@@ -107,7 +155,17 @@ class AsyncSentinelEngine(AsyncRedisEngine):
         named = addresses(url, port=SENTINEL_PORT)
         user, password = url.options.get("sentinel_username"), url.options.get("sentinel_password")
         sentinels = [replace(each, username=user, password=password) for each in named]
-        return AsyncMaster(sentinels, service, replace(named[0], db=database(url, db)), patience)
+        like = replace(named[0], db=database(url, db))
+        self._master = AsyncMaster(sentinels, service, like, patience, lambda: self._ear.close())
+        return self._master
+
+    async def lease_renew(self, holder: Holder, ttl: float, claims: Collection[Claim]) -> Renewal:
+        await self._master.follow()
+        renewal = await super().lease_renew(holder, ttl, claims)
+        if self._ear.is_open and self._ear.address != await self._master.listening_at():
+            # It was opened while we moved.
+            self._ear.close()
+        return renewal
 
 
 AsyncEngine = AsyncSentinelEngine

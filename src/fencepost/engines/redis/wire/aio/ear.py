@@ -18,6 +18,8 @@ class Ear:
     def __init__(self, channel: str, deliver: Callable[[bytes], None]) -> None:
         self.channel = channel
         self.is_open = False
+        # Where it listens, or did last.
+        self.address: Address | None = None
         self._deliver = deliver
         self._connection: Connection | None = None
         self._lobby = Lobby()
@@ -42,6 +44,7 @@ class Ear:
             if isinstance(reply, ReplyError):
                 self.close()
                 raise explain(reply, address)
+            self.address = address
             self.is_open = True
 
     async def wait(self, waiter: Waiter, until: float) -> None:

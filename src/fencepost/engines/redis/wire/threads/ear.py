@@ -20,6 +20,8 @@ class Ear:
     def __init__(self, channel: str, deliver: Callable[[bytes], None]) -> None:
         self.channel = channel
         self.is_open = False
+        # Where it listens, or did last.
+        self.address: Address | None = None
         self._deliver = deliver
         self._connection: Connection | None = None
         self._watch = Watch()
@@ -44,6 +46,7 @@ class Ear:
                 connection.close()
                 raise explain(reply, address)
             self._connection = connection
+            self.address = address
             self.is_open = True
 
     def wait(self, waiter: Waiter, until: float) -> None:
