@@ -10,6 +10,7 @@ from typing import Any
 import httpx
 import pytest
 
+from fencepost.errors import Stale
 from fencepost.fences.host import AsyncHostFence, HostFence
 from fencepost.fences.http import FencedAsgi, FencedWsgi, Gateway
 from fencepost.fences.http.target import meant, spelled
@@ -252,6 +253,28 @@ async def test_a_token_has_one_spelling(fenced: Any, shown: str) -> None:
     assert await status(fenced, b"/orders/42", shown) == 400
 
 
+async def test_two_tokens_are_two_opinions(fenced: Any) -> None:
+    assert await status(fenced, b"/orders/42", 7, headers=[(b"fencing-token", b"8")]) == 400
+
+
+async def test_what_the_app_itself_finds_stale_is_not_the_requests_token(tmp_path: Path) -> None:
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        raise Stale("something else", 1, 2)
+
+    with pytest.raises(Stale, match="something else"):
+        await status(FencedAsgi(app, AsyncHostFence(tmp_path / "marks")), b"/orders/42")
+
+
+def test_wsgi_what_the_app_itself_finds_stale_is_not_the_requests_token(tmp_path: Path) -> None:
+    def app(environ: dict[str, Any], start_response: Any) -> list[bytes]:
+        raise Stale("something else", 1, 2)
+
+    wsgi = Wsgi(tmp_path)
+    wsgi.take = app  # type: ignore[method-assign]
+    with pytest.raises(Stale, match="something else"):
+        wsgi.ask("/orders/42", 7)
+
+
 async def test_a_path_that_is_no_name_is_400(fenced: Any) -> None:
     assert await status(fenced, b"/" + b"x" * 2000) == 400
 
@@ -262,9 +285,9 @@ class Wsgi:
     def __init__(self, folder: Path, **options: Any) -> None:
         self.bodies: list[bytes] = []
         self.marks = HostFence(folder / "marks")
-        self._fenced = FencedWsgi(self._take, self.marks, **options)
+        self._fenced = FencedWsgi(lambda *request: self.take(*request), self.marks, **options)
 
-    def _take(self, environ: dict[str, Any], start_response: Any) -> list[bytes]:
+    def take(self, environ: dict[str, Any], start_response: Any) -> list[bytes]:
         self.bodies.append(environ["wsgi.input"].read(int(environ["CONTENT_LENGTH"])))
         start_response("200 OK", [])
         return [b"done"]
