@@ -171,6 +171,13 @@ def test_a_server_that_is_not_there_is_unavailable() -> None:
     assert time.monotonic() - started < 30
 
 
+def test_fences_with_different_marks_do_not_meet(fence: EtcdFence, url: str) -> None:
+    fence.claim("a", 7)
+    with EtcdFence(url, marks="others/") as other:
+        other.put("a", 6, "total", b"1")
+        assert (other.highest("a"), fence.highest("a")) == (6, 7)
+
+
 def test_a_mark_is_a_key_that_people_can_read(fence: EtcdFence, url: str) -> None:
     fence.claim("orders/42", 41)
     speaker = client(url=url)

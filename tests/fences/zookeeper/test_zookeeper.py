@@ -100,6 +100,29 @@ def test_a_block_overtaken_by_a_newer_holder_writes_nothing(fence: ZookeeperFenc
     assert client.get(path)[0] == b"new"
 
 
+@pytest.mark.parametrize("before", [0, 3, 5])
+def test_whoever_is_overtaken_between_look_and_write_is_refused(
+    fence: ZookeeperFence, client: Any, path: str, before: int
+) -> None:
+    if before:
+        fence.claim("a", before)
+
+    def overtaken(steps: Any) -> None:
+        if fence.highest("a") < 9:
+            fence.claim("a", 9)
+        steps.set_data(path, b"stale")
+
+    with pytest.raises(Stale):
+        fence.transact("a", 5, overtaken)
+    assert fence.highest("a") == 9
+    assert client.get(path)[0] == b"100"
+
+
+def test_fences_in_different_folders_have_their_own_marks(fence: ZookeeperFence, client: Any, path: str) -> None:
+    fence.claim("a", 7)
+    ZookeeperFence(client, f"/fences/{uuid.uuid4().hex}").set("a", 6, path, b"101")
+
+
 def test_the_callers_own_version_is_checked_too(fence: ZookeeperFence, path: str) -> None:
     _, stat = fence.get("a", 1, path)
     fence.set("a", 1, path, b"1", version=stat.version)

@@ -92,9 +92,7 @@ def run(
     if sum(given is not None for given in (once, every, cron)) > 1:
         raise click.ClickException("--once, --every and --cron exclude each other: choose one")
     if timeout is not None and (every is not None or cron is not None):
-        raise click.ClickException(
-            "--timeout is for those who wait, and a tick is for whoever is first: leave it out"
-        )
+        raise click.ClickException("--timeout is for those who wait, and a tick is for whoever is first: leave it out")
     if shared and (once or every or cron):
         raise click.ClickException("--shared is for readers, and what is done once is not for many: leave one out")
     if priority and (once or every or cron):
