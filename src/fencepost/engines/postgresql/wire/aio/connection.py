@@ -208,26 +208,30 @@ os.register_at_fork(after_in_child=_forked)
 async def connect(address: Address, patience: float) -> Connection:
     """A connection that the server has let in. That takes a new process there, so it gets a little longer."""
     patience, wanted = max(patience, LEAST_DIAL), patience
-    loop = asyncio.get_running_loop()
-    steps = dial(address)
+    steps = dial(address, patience)
     try:
-        async with asyncio.timeout(patience):
-            while True:
-                fileno, event = next(steps)
-                future = loop.create_future()
-                add, remove = (
-                    (loop.add_reader, loop.remove_reader)
-                    if event == select.POLLIN
-                    else (loop.add_writer, loop.remove_writer)
-                )
-                add(fileno, _resolve, future)
-                try:
-                    await future
-                finally:
-                    remove(fileno)
+        step = next(steps)
+        while True:
+            step = steps.send(await _came(*step))
     except StopIteration as done:
         return Connection(done.value, address, wanted)
-    except TimeoutError:
-        raise late(address, patience) from None
     finally:
         steps.close()
+
+
+async def _came(fileno: int, event: int, seconds: float) -> bool:
+    """Whether the event came in time."""
+    loop = asyncio.get_running_loop()
+    future = loop.create_future()
+    add, remove = (
+        (loop.add_reader, loop.remove_reader) if event == select.POLLIN else (loop.add_writer, loop.remove_writer)
+    )
+    add(fileno, _resolve, future)
+    try:
+        async with asyncio.timeout(seconds):
+            await future
+    except TimeoutError:
+        return False
+    finally:
+        remove(fileno)
+    return True
