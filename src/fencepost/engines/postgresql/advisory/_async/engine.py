@@ -164,10 +164,19 @@ class AsyncAdvisoryEngine:
     # Claims
 
     async def claim(self, request: Request, *, wait: bool) -> Granted | Queued | Busy | Gone:
-        holder, serial, asks, _ = request
-        lease = self._leases.get(holder.id)
+        lease = self._leases.get(request.holder.id)
         if lease is None or lease.is_over():
             return Gone(NO_LEASE)
+        try:
+            return await self._ask(lease, request, wait=wait)
+        except Unavailable:
+            if not lease.is_over():
+                raise
+            # It went with its connection while we asked: that is an answer, and the session asks under another one.
+            return Gone(lease.over or NO_LEASE)
+
+    async def _ask(self, lease: OurLease, request: Request, *, wait: bool) -> Granted | Queued | Busy | Gone:
+        _, serial, asks, _ = request
         ask = asks[0]
         if len(asks) > 1 or ask.mode is COUNTED:
             raise Refused("advisory locks are exclusive or shared, one name at a time: use postgresql:// for more")
@@ -209,7 +218,10 @@ class AsyncAdvisoryEngine:
             token = value(await hold.connection.call(self._try[ask.mode is not EXCLUSIVE], self._desk.key(ask.name)))
         except ServerError as error:
             await self._unlock(entry)
-            self._forget(lease, entry)
+            if hold.connection.is_open:
+                self._forget(lease, entry)
+            else:
+                self._give_up(lease, entry)
             raise explain(error, self._store.address) from error
         except Unavailable:
             if not hold.connection.is_open:
