@@ -100,7 +100,7 @@ class Connection:
         try:
             send()
         except OperationalError as error:
-            self.close()
+            self._end()
             raise lost(self.address, str(error)) from error
 
     async def _pay(self) -> None:
@@ -145,10 +145,14 @@ class Connection:
         except OperationalError:
             ended = True
         if ended:
-            callback = self._on_end
-            self.close()
-            if callback is not None:
-                callback()
+            self._end()
+
+    def _end(self) -> None:
+        """It was not we who closed it."""
+        callback = self._on_end
+        self.close()
+        if callback is not None:
+            callback()
 
     def _settle(self) -> None:
         self._owing = False
@@ -161,6 +165,8 @@ class Connection:
     def on_end(self, callback: Callable[[], object]) -> None:
         """Call back as soon as the server ends the connection, also while nobody waits for anything."""
         self._on_end = callback
+        if not self._is_open:
+            callback()
 
     def wake(self) -> None:
         """End it for whoever waits on it."""
