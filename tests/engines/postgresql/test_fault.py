@@ -12,8 +12,9 @@ import pytest
 
 import fencepost
 from fencepost import Lost, Unavailable, Uncertain
-from fencepost.contract.answer import Granted, Queued
+from fencepost.contract.answer import Gone, Granted, Queued
 from fencepost.core.claim import Ask, Mode
+from fencepost.engines.postgresql.wire.watch import watch
 from fencepost.testing.condition import until
 from fencepost.testing.contract._sync.puppet import Puppet
 from fencepost.testing.contract.site import Site
@@ -186,6 +187,39 @@ def test_an_attempt_that_is_answered_late_leaves_nothing_beside_what_its_connect
             session.engine.claim(request, wait=False)
         session.engine.withdraw(request)
         assert query(port, LOCKS) == before
+
+
+async def test_an_ask_goes_on_under_another_lease_when_its_connection_is_ended(port: int) -> None:
+    """The connection holds something, so that one more name is tried there; it ends before the answer."""
+    async with fencepost.connect_async(at(port, "postgresql+advisory"), ttl=300) as session:
+        held = await session.lock("held").acquire()
+        # So that the statement is prepared: else that is what is late.
+        await (await session.lock("warm").acquire()).release()
+        connection = session.engine._leases[held.holder.id].main.connection
+        os.kill(connection.pid, signal.SIGSTOP)
+        try:
+            asking = asyncio.ensure_future(session.lock("a").acquire(timeout=60))
+            while not connection._owing:
+                await asyncio.sleep(0)
+            await asyncio.to_thread(query, port, f"SELECT pg_terminate_backend({connection.pid})")
+        finally:
+            os.kill(connection.pid, signal.SIGCONT)
+        grant = await asking
+        assert grant.held
+        assert grant.holder.id != held.holder.id
+        assert held.lost.is_set()
+
+
+def test_a_lease_that_ended_unheard_is_told_by_the_next_ask(port: int) -> None:
+    with fencepost.connect(at(port, "postgresql+advisory"), ttl=300) as session:
+        held = session.lock("held").acquire()
+        connection = session.engine._leases[held.holder.id].main.connection
+        # As if whoever watches for its end had no time.
+        watch.remove(connection.fileno)
+        query(port, f"SELECT pg_terminate_backend({connection.pid}, 60000)")
+        assert isinstance(session.engine.claim(session.keeper().request((Ask("a"),)), wait=True), Gone)
+        assert held.lost.is_set()
+        session.lock("a").acquire(timeout=60).release()
 
 
 async def test_nobody_waits_on_a_connection_that_owes_the_answer_to_a_cancelled_attempt(port: int) -> None:

@@ -64,7 +64,7 @@ def late(session: fencepost.Session, port: int, ask: Callable[[], object]) -> It
     finally:
         os.kill(pid, signal.SIGCONT)
     # It finds the end of its connection behind what it was asked.
-    until(lambda: not query(port, f"SELECT FROM pg_stat_activity WHERE pid = {pid}"))
+    until(lambda: not query(port, f"SELECT 1 FROM pg_stat_activity WHERE pid = {pid}"))
 
 
 def claims_of(request: Request, granted: object) -> list[Claim]:
@@ -197,7 +197,7 @@ def test_a_renewal_after_the_lease_was_closed(session: fencepost.Session, port: 
     holder = session.keeper().holder
     with late(session, port, lambda: session.engine.lease_renew(holder, 300, [])):
         session.engine.lease_close(holder)
-    assert query(port, f"SELECT FROM fencepost.lease WHERE id = '{holder.id}' AND expires_at > '-infinity'") == []
+    assert query(port, f"SELECT 1 FROM fencepost.lease WHERE id = '{holder.id}' AND expires_at > '-infinity'") == []
 
 
 @pytest.mark.parametrize("asks", ASKS.values(), ids=ASKS)

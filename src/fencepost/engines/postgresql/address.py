@@ -1,7 +1,8 @@
 """Where a PostgreSQL server is and who we are to it: from our URL to libpq's words."""
 
+import math
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from urllib.parse import unquote
 
 from psycopg.conninfo import make_conninfo
@@ -32,16 +33,24 @@ LIBPQ = (
     "target_session_attrs",
     "tcp_user_timeout",
 )
-OURS = ("schema", "listen")
+OURS = ("schema", "listen", "owner")
 NAME = re.compile("[A-Za-z_][A-Za-z0-9_]{0,62}")
 
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """`conninfo` is for libpq and holds the password; `text` is for people and does not."""
+    """`conninfo` is for libpq and holds the password; `text` is for people and does not.
 
-    conninfo: bytes
+    `hosts` are tried in turn, for `most` seconds each. Without one, libpq looks for it elsewhere (`service=`, $PGHOST).
+    """
+
+    conninfo: str
     text: str
+    hosts: tuple[tuple[str, int | None], ...] = ()
+    most: float = math.inf
+    shuffled: bool = False
+    # Those of our last attempts that did not answer: they are tried last.
+    silent: set[str] = field(default_factory=set, compare=False)
 
     def __repr__(self) -> str:
         return self.text
@@ -53,10 +62,11 @@ class Address:
 def locate(url: Url) -> Address:
     """The server of the URL. Several hosts are tried in turn, and only one that takes writes is used."""
     words: dict[str, str] = {}
-    if url.hosts:
-        words["host"] = ",".join(host for host, _ in url.hosts)
-        words["port"] = ",".join(str(port or PORT) for _, port in url.hosts)
-    if len(url.hosts) > 1:
+    hosts: tuple[tuple[str, int | None], ...] = tuple((host, port or PORT) for host, port in url.hosts)
+    if "host" in url.options:
+        port = hosts[0][1] if hosts else None
+        hosts = tuple((host, port) for host in url.options["host"].split(","))
+    if len(hosts) > 1:
         words["target_session_attrs"] = "read-write"
     if url.path.strip("/"):
         words["dbname"] = url.path.strip("/")
@@ -64,11 +74,20 @@ def locate(url: Url) -> Address:
         words["user"] = url.username
     if url.password is not None:
         words["password"] = url.password
-    words |= {option: value for option, value in url.options.items() if option in LIBPQ}
+    words |= {option: value for option, value in url.options.items() if option in LIBPQ and option != "host"}
     words.setdefault("application_name", "fencepost")
     words["client_encoding"] = "UTF8"
     shown = replace(url, options={key: value for key, value in url.options.items() if key not in OURS})
-    return Address(make_conninfo("", **words).encode(), str(shown))
+    shuffled = url.options.get("load_balance_hosts") == "random"
+    return Address(make_conninfo("", **words), str(shown), hosts, _most(url), shuffled)
+
+
+def _most(url: Url) -> float:
+    """libpq leaves it to those who connect step by step, as we do, to count the seconds."""
+    text = url.options.get("connect_timeout", "0")
+    if not text.isdecimal():
+        raise ValueError(f"option 'connect_timeout' in {url} must be a whole number of seconds")
+    return float(text) or math.inf
 
 
 def listening_at(url: Url) -> Address | None:

@@ -29,6 +29,8 @@ class Hold(Generic[Connection]):
     waiting: bool = False
     # Whether the server has the names of what is held.
     written_down: bool = True
+    # Whether the connection is no more, and no lock on it.
+    ended: bool = False
 
     @property
     def empty(self) -> bool:
@@ -113,15 +115,19 @@ class Lease(Generic[Connection]):
         with self._state:
             hold.users -= 1
 
-    def granted(self, entry: Entry[Connection], token: int) -> None:
+    def granted(self, entry: Entry[Connection], token: int) -> bool:
+        """Note the grant. False if its connection has ended before we heard of it: then it is none."""
         hold = entry.hold
         with self._state:
+            if hold.ended:
+                return False
             entry.token = token
             hold.tried.discard(entry.ask.name)
             hold.held[entry.ask.name] = entry
             hold.written_down = False
             if entry.waiting:
                 entry.waiting = hold.waiting = False
+            return True
 
     def forget(self, entry: Entry[Connection]) -> Connection | None:
         """The request is neither held nor waited for any more. A connection too many is returned, to be closed."""
@@ -142,15 +148,14 @@ class Lease(Generic[Connection]):
                 return hold.connection
         return None
 
-    def drop(self, hold: Hold[Connection]) -> None:
-        """The connection is no more."""
+    def end(self, hold: Hold[Connection]) -> bool:
+        """The connection is no more; whether that is the end of the lease."""
         with self._state:
-            if hold in self.holds and hold is not self.main:
+            hold.ended = True
+            matters = hold is self.main or bool(hold.held)
+            if not matters and hold in self.holds:
                 self.holds.remove(hold)
-
-    def matters(self, hold: Hold[Connection]) -> bool:
-        """Whether the end of that connection is the end of the lease."""
-        return hold is self.main or bool(hold.held)
+            return matters
 
     def standing(self, name: str, now: float) -> list[tuple[Connection, tuple[Claim, float, float]]]:
         """By connection, what we have of a name or wait for, since when in seconds, and what is left of its lease."""

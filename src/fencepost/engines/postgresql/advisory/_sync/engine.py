@@ -3,12 +3,14 @@
 
 What holds: a lock is `pg_advisory_lock(hashtextextended(name, 0))`, so that plain SQL clients exclude us and we them.
 The connection is the lease: when it ends, by the death of its process, by hand, or because the server has not heard
-of it for the ttl, its locks are free at once, and the holder is told. Waiters stand in the server's own queue, and
-the lock that comes free is itself the news. Each grant has a token from the same statement, above all earlier ones.
-Cells and rates are those of the tables beside, and belong to no connection.
+of it for the ttl, its locks are free at once, and its holder is told as soon as this process hears of it. Waiters
+stand in the server's own queue, and the lock that comes free is itself the news. Each grant has a token from the same
+statement, above all earlier ones. Cells and rates are those of the tables beside, and belong to no connection.
 
-Limits: a lock is a number to the server. Names and notes of other sessions are seen once they were held over a renewal.
-Each waiter needs a connection of its own.
+Limits: where the server ends a connection whose lease goes on (by hand, or in a restart), the next one may hold the
+lock before the last one has heard of that: a moment later, or at the end of its lease if the network is gone, too. The
+next one's token is higher, so that a fence closes the gap. A lock is a number to the server. Names and notes of other
+sessions are seen once they were held over a renewal. Each waiter needs a connection of its own.
 """
 
 from collections.abc import Callable, Collection, Sequence
@@ -34,7 +36,7 @@ from fencepost.engines.postgresql.advisory._sync.usher import Usher
 from fencepost.engines.postgresql.advisory.lease import Entry, Hold, Lease
 from fencepost.engines.postgresql.query import array, value
 from fencepost.engines.postgresql.sql import statements
-from fencepost.engines.postgresql.trouble import ServerError, explain
+from fencepost.engines.postgresql.trouble import ServerError, explain, lost
 from fencepost.engines.postgresql.wire import threads as wire
 from fencepost.errors import EngineError, Refused, Unavailable
 
@@ -62,7 +64,7 @@ class AdvisoryEngine:
     )
 
     def __init__(self, url: Url, *, clock: runtime.Clock, patience: float) -> None:
-        url.check_options(*LIBPQ, "schema", "prefix")
+        url.check_options(*LIBPQ, "schema", "owner", "prefix")
         self.on_loss: Callable[[str, str], object] | None = None
         prefix = url.options.get("prefix", "")
         self._store = Store(url, patience)
@@ -96,10 +98,8 @@ class AdvisoryEngine:
         hold.connection.on_end(lambda: self._ended(lease, hold))
 
     def _ended(self, lease: OurLease, hold: OurHold) -> None:
-        if not lease.is_over() and lease.matters(hold):
+        if lease.end(hold) and not lease.is_over():
             self._end(lease, "its connection was closed by the server")
-        else:
-            lease.drop(hold)
 
     def _end(self, lease: OurLease, reason: str) -> None:
         lease.over = reason
@@ -164,10 +164,19 @@ class AdvisoryEngine:
     # Claims
 
     def claim(self, request: Request, *, wait: bool) -> Granted | Queued | Busy | Gone:
-        holder, serial, asks, _ = request
-        lease = self._leases.get(holder.id)
+        lease = self._leases.get(request.holder.id)
         if lease is None or lease.is_over():
             return Gone(NO_LEASE)
+        try:
+            return self._ask(lease, request, wait=wait)
+        except Unavailable:
+            if not lease.is_over():
+                raise
+            # It went with its connection while we asked: that is an answer, and the session asks under another one.
+            return Gone(lease.over or NO_LEASE)
+
+    def _ask(self, lease: OurLease, request: Request, *, wait: bool) -> Granted | Queued | Busy | Gone:
+        _, serial, asks, _ = request
         ask = asks[0]
         if len(asks) > 1 or ask.mode is COUNTED:
             raise Refused("advisory locks are exclusive or shared, one name at a time: use postgresql:// for more")
@@ -209,15 +218,17 @@ class AdvisoryEngine:
             token = value(hold.connection.call(self._try[ask.mode is not EXCLUSIVE], self._desk.key(ask.name)))
         except ServerError as error:
             self._unlock(entry)
-            self._forget(lease, entry)
+            if hold.connection.is_open:
+                self._forget(lease, entry)
+            else:
+                self._give_up(lease, entry)
             raise explain(error, self._store.address) from error
         except Unavailable:
             if not hold.connection.is_open:
                 self._give_up(lease, entry)
             raise
         if token is not None:
-            lease.granted(entry, int(token))
-            return Granted((int(token),))
+            return self._granted(lease, entry, int(token))
         self._forget(lease, entry)
         return Busy(tuple(each.claim for each in (self.look(ask.name)).holders))
 
@@ -241,8 +252,12 @@ class AdvisoryEngine:
     def _taken(self, lease: OurLease, entry: OurEntry, result: pq.abc.PGresult | None) -> Granted | Queued:
         if result is None:
             return Queued(entry.request, (), entry)
-        token = int(result.get_value(0, 0) or 0)
-        lease.granted(entry, token)
+        return self._granted(lease, entry, int(result.get_value(0, 0) or 0))
+
+    def _granted(self, lease: OurLease, entry: OurEntry, token: int) -> Granted:
+        if not lease.granted(entry, token):
+            self._give_up(lease, entry)
+            raise lost(self._store.address, "it ended before its grant was heard of")
         return Granted((token,))
 
     def _failed(self, lease: OurLease, entry: OurEntry, error: ServerError | Unavailable) -> Gone:
@@ -392,7 +407,6 @@ class AdvisoryEngine:
 
     def _drop(self, lease: OurLease, hold: OurHold) -> None:
         hold.connection.close()
-        lease.drop(hold)
         self._ended(lease, hold)
 
 

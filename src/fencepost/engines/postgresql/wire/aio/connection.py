@@ -100,7 +100,7 @@ class Connection:
         try:
             send()
         except OperationalError as error:
-            self.close()
+            self._end()
             raise lost(self.address, str(error)) from error
 
     async def _pay(self) -> None:
@@ -145,10 +145,14 @@ class Connection:
         except OperationalError:
             ended = True
         if ended:
-            callback = self._on_end
-            self.close()
-            if callback is not None:
-                callback()
+            self._end()
+
+    def _end(self) -> None:
+        """It was not we who closed it."""
+        callback = self._on_end
+        self.close()
+        if callback is not None:
+            callback()
 
     def _settle(self) -> None:
         self._owing = False
@@ -161,6 +165,8 @@ class Connection:
     def on_end(self, callback: Callable[[], object]) -> None:
         """Call back as soon as the server ends the connection, also while nobody waits for anything."""
         self._on_end = callback
+        if not self._is_open:
+            callback()
 
     def wake(self) -> None:
         """End it for whoever waits on it."""
@@ -208,26 +214,30 @@ os.register_at_fork(after_in_child=_forked)
 async def connect(address: Address, patience: float) -> Connection:
     """A connection that the server has let in. That takes a new process there, so it gets a little longer."""
     patience, wanted = max(patience, LEAST_DIAL), patience
-    loop = asyncio.get_running_loop()
-    steps = dial(address)
+    steps = dial(address, patience)
     try:
-        async with asyncio.timeout(patience):
-            while True:
-                fileno, event = next(steps)
-                future = loop.create_future()
-                add, remove = (
-                    (loop.add_reader, loop.remove_reader)
-                    if event == select.POLLIN
-                    else (loop.add_writer, loop.remove_writer)
-                )
-                add(fileno, _resolve, future)
-                try:
-                    await future
-                finally:
-                    remove(fileno)
+        step = next(steps)
+        while True:
+            step = steps.send(await _came(*step))
     except StopIteration as done:
         return Connection(done.value, address, wanted)
-    except TimeoutError:
-        raise late(address, patience) from None
     finally:
         steps.close()
+
+
+async def _came(fileno: int, event: int, seconds: float) -> bool:
+    """Whether the event came in time."""
+    loop = asyncio.get_running_loop()
+    future = loop.create_future()
+    add, remove = (
+        (loop.add_reader, loop.remove_reader) if event == select.POLLIN else (loop.add_writer, loop.remove_writer)
+    )
+    add(fileno, _resolve, future)
+    try:
+        async with asyncio.timeout(seconds):
+            await future
+    except TimeoutError:
+        return False
+    finally:
+        remove(fileno)
+    return True

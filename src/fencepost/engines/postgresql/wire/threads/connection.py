@@ -235,15 +235,13 @@ os.register_at_fork(after_in_child=_forked)
 def connect(address: Address, patience: float) -> Connection:
     """A connection that the server has let in. That takes a new process there, so it gets a little longer."""
     patience, wanted = max(patience, LEAST_DIAL), patience
-    steps = dial(address)
-    until = monotonic() + patience
+    steps = dial(address, patience)
     try:
+        fileno, event, seconds = next(steps)
         while True:
-            fileno, event = next(steps)
             poll = select.poll()
             poll.register(fileno, event)
-            if not poll.poll(max(0, math.ceil((until - monotonic()) * 1000))):
-                raise late(address, patience)
+            fileno, event, seconds = steps.send(bool(poll.poll(math.ceil(seconds * 1000))))
     except StopIteration as done:
         return Connection(done.value, address, wanted)
     finally:

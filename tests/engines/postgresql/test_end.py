@@ -1,0 +1,95 @@
+"""Connections that end under advisory locks: nothing is held on one that is no more."""
+
+import asyncio
+import threading
+
+import pytest
+from psycopg import OperationalError
+
+import fencepost
+from fencepost import Unavailable
+from fencepost.contract.answer import Queued
+from fencepost.core.claim import Ask
+from fencepost.core.url import parse_url
+from fencepost.engines.postgresql.address import locate
+from fencepost.engines.postgresql.wire import aio
+from fencepost.testing.condition import until
+from fencepost.testing.postgresql import query
+
+from .conftest import at
+
+ADVISORY = "postgresql+advisory"
+GRANTED = "SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 2 AND granted AND pid = {}"
+END = "SELECT pg_terminate_backend({}, 60000)"
+
+
+def test_a_grant_on_a_connection_that_ended_before_it_was_heard_of_is_none(port: int) -> None:
+    with (
+        fencepost.connect(at(port, ADVISORY), ttl=300) as session,
+        fencepost.connect(at(port, ADVISORY), ttl=300) as other,
+    ):
+        theirs = other.lock("a").acquire()
+        # So that the lease lives on: its first connection has this one.
+        held = session.lock("held").acquire()
+        request = session.keeper().request((Ask("a"),))
+        queued = session.engine.claim(request, wait=True)
+        assert isinstance(queued, Queued)
+        hold = queued.place.hold
+        theirs.release()
+        until(lambda: query(port, GRANTED.format(hold.connection.pid)))
+        query(port, END.format(hold.connection.pid))
+        lease = session.engine._leases[request.holder.id]
+        until(lambda: hold not in lease.holds)
+        with pytest.raises(Unavailable, match="ended before its grant was heard of"):
+            session.engine.wait(queued, 60)
+        # Another had it meanwhile, and the same request may be asked again.
+        other.lock("a").acquire(timeout=0).release()
+        session.lock("a").acquire(timeout=60).release()
+        assert held.held
+
+
+async def test_a_grant_on_an_asynchronous_connection_that_ended_before_it_was_heard_of_is_none(port: int) -> None:
+    async with (
+        fencepost.connect_async(at(port, ADVISORY), ttl=300) as session,
+        fencepost.connect_async(at(port, ADVISORY), ttl=300) as other,
+    ):
+        theirs = await other.lock("a").acquire()
+        held = await session.lock("held").acquire()
+        request = (await session.keeper()).request((Ask("a"),))
+        queued = await session.engine.claim(request, wait=True)
+        assert isinstance(queued, Queued)
+        hold = queued.place.hold
+        await theirs.release()
+        until(lambda: query(port, GRANTED.format(hold.connection.pid)))
+        query(port, END.format(hold.connection.pid))
+        lease = session.engine._leases[request.holder.id]
+        while hold in lease.holds:
+            await asyncio.sleep(0.001)
+        with pytest.raises(Unavailable, match="ended before its grant was heard of"):
+            await session.engine.wait(queued, 60)
+        await (await other.lock("a").acquire(timeout=0)).release()
+        await (await session.lock("a").acquire(timeout=60)).release()
+        assert held.held
+
+
+async def test_an_end_that_is_noticed_by_sending_is_told(port: int) -> None:
+    connection = await aio.connect(locate(parse_url(at(port))), 60)
+    ended = threading.Event()
+    connection.on_end(ended.set)
+
+    def broken() -> None:
+        raise OperationalError("broken pipe")
+
+    with pytest.raises(Unavailable, match="broken pipe"):
+        connection._submit(broken)
+    assert ended.is_set()
+
+
+async def test_an_end_before_anybody_wants_to_know_of_it_is_told(port: int) -> None:
+    connection = await aio.connect(locate(parse_url(at(port))), 60)
+    query(port, END.format(connection.pid))
+    while connection.is_open:
+        await asyncio.sleep(0.001)
+    ended = threading.Event()
+    connection.on_end(ended.set)
+    assert ended.is_set()
