@@ -5,6 +5,7 @@ import random
 from collections.abc import Sequence
 
 from fencepost._runtime import threads as runtime
+from fencepost._runtime import fork
 from fencepost.engines.zookeeper import jute
 from fencepost.engines.zookeeper.address import Address, written
 from fencepost.engines.zookeeper.frame import OnEvent
@@ -16,6 +17,7 @@ from fencepost.errors import EngineError, Unavailable
 
 NO_SESSION = Session(0, 0, bytes(16))
 ENDED = "zookeeper no longer has the session: it ended, or was closed"
+FOREIGN = "the session belongs to the parent of this process"
 LEAST_PATIENCE = 0.05
 
 
@@ -49,6 +51,7 @@ class Link:
         self._last_zxid = 0
         self._connection: wire.Connection | None = None
         self._connecting = runtime.Mutex()
+        self._generation = fork.generation()
 
     def call(self, requests: Sequence[bytes]) -> list[Reply]:
         """The replies to requests that are sent in one go."""
@@ -69,6 +72,9 @@ class Link:
 
     def connection(self) -> wire.Connection:
         """The present connection, or one to the next server that lets us in."""
+        if fork.generation() != self._generation:
+            # It has the password of the session, and would take it away from its parent.
+            raise SessionEnded(FOREIGN)
         with self._connecting:
             connection = self._connection
             if connection is None or connection.is_over:
