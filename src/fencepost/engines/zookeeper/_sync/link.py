@@ -27,6 +27,12 @@ class Link:
     It is opened by the first call, and carried over to another server when a connection is lost. Whoever calls then
     is told `Unavailable`, and the next call goes to a server that answers. `SessionEnded` once there is no session
     to carry on: a link opens only one.
+
+    That is also what makes that nothing has an effect any more when it arrives late. What is sent on one connection is
+    done in the order in which it was sent. A session belongs to the connection that was attached to it last: the server
+    that had it before drops the older one, and the leader refuses what another server passes on for it. So whatever
+    was held up is done before all that follows it, or never; and a session that was closed does nothing. What deletes
+    or changes a node does so only once: the name has the serial of its request and a number that the server counts.
     """
 
     def __init__(
