@@ -1,6 +1,8 @@
-"""What asynchronous connections read into."""
+"""What asynchronous connections read into, and what a forked child may do with them."""
 
 import asyncio
+import os
+from weakref import WeakSet
 
 ROOM = 65_536
 
@@ -10,10 +12,16 @@ class Protocol(asyncio.BufferedProtocol):
 
     That one takes 256 KiB of new memory for every read, however little comes. In many processes it is fetched from the
     system and given back each time, which costs more than the read itself: 13 µs in place of 1.4.
+
+    Once there is an `error` the connection is over: nothing more is said on it, and nothing is left to be ended. In the
+    child of a fork that is so from the beginning.
     """
 
     def __init__(self) -> None:
+        self.error: BaseException | None = None
+        self._transport: asyncio.Transport | None = None
         self._room = memoryview(bytearray(ROOM))
+        _open.add(self)
 
     def data_received(self, data: bytes) -> None:
         raise NotImplementedError
@@ -23,3 +31,32 @@ class Protocol(asyncio.BufferedProtocol):
 
     def buffer_updated(self, nbytes: int) -> None:
         self.data_received(self._room[:nbytes].tobytes())
+
+    def disown(self, nothing: int) -> None:
+        """In a forked child: the connection is the parent's.
+
+        The child shares its parent's event loop down to the kernel: a socket that is taken out of it here is taken out
+        of it there, and the parent is deaf. So `nothing` takes the place of the child's copy of the socket: whatever
+        is done with it from now on, by us or by the loop, the parent does not notice.
+        """
+        if self.error is None:
+            self.error = ConnectionError("the connection belongs to the parent of this process")
+            socket = None if self._transport is None else self._transport.get_extra_info("socket")
+            if socket is not None and socket.fileno() >= 0:
+                os.dup2(nothing, socket.fileno(), inheritable=False)
+
+
+_open: "WeakSet[Protocol]" = WeakSet()
+
+
+def _forked() -> None:
+    inherited = list(_open)
+    _open.clear()
+    if inherited:
+        nothing = os.open(os.devnull, os.O_RDWR)
+        for each in inherited:
+            each.disown(nothing)
+        os.close(nothing)
+
+
+os.register_at_fork(after_in_child=_forked)

@@ -164,6 +164,17 @@ def test_more_is_not_sent_than_the_server_has_room_for() -> None:
     assert sum(len(payload) for _, _, _, payload in rest) == 100_005 - 65_535
 
 
+def test_the_rest_of_a_call_that_was_ended_before_all_of_it_was_sent_is_in_nobody_s_way() -> None:
+    talk = Conversation()
+    talk.feed(frame(WINDOW_UPDATE, 0, 0, (1 << 20).to_bytes(4)))
+    large, _ = talk.call(METHOD, b"x" * 100_000)
+    too_large = hpack.encode([("grpc-status", "8"), ("grpc-message", "grpc: received message larger than max")])
+    talk.feed(frame(HEADERS, END_HEADERS | END_STREAM, large.id, too_large))
+    assert large.done
+    small, now = talk.call(METHOD, b"small")
+    assert [(kind, number) for kind, _, number, _ in frames(now)] == [(HEADERS, small.id), (DATA, small.id)]
+
+
 def test_no_more_calls_run_at_once_than_the_server_allows() -> None:
     talk = Conversation()
     talk.feed(frame(SETTINGS, 0, 0, b"\x00\x03\x00\x00\x00\x01"))
@@ -238,6 +249,7 @@ def test_what_is_no_http2_is_a_value_error() -> None:
         (14, "etcdserver: request timed out", Unavailable),
         (8, "etcdserver: too many requests", Unavailable),
         (8, "etcdserver: mvcc: database space exceeded", Refused),
+        (8, "grpc: received message larger than max (2200205 vs. 2097152)", Refused),
         (7, "etcdserver: permission denied", Refused),
         (16, "etcdserver: invalid auth token", Refused),
         (3, "etcdserver: user name is empty", Refused),

@@ -14,6 +14,7 @@ from fencepost._runtime import aio
 from fencepost._runtime import threads as runtime
 from fencepost.core.claim import Ask, Mode, Request
 from fencepost.core.holder import Holder
+from fencepost.engines.consul import http
 from fencepost.engines.consul._async.line import AsyncLine
 from fencepost.engines.consul._sync.line import Line
 from fencepost.engines.consul.audit import MOST_BYTES, Removal, evictions_of, read_audit, write_audit
@@ -89,6 +90,23 @@ def test_what_is_no_answer_is_malformed() -> None:
         Parser().feed(b"SSH-2.0-OpenSSH\r\n\r\n")
     with pytest.raises(Malformed):
         Parser().feed(b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nab")
+
+
+@pytest.mark.parametrize("size", [b"-6", b"", b"x", b"0x5", b"1_0", b"123456789"])
+def test_a_chunk_of_no_size_is_malformed(size: bytes) -> None:
+    parser = Parser()
+    assert parser.feed(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n") is None
+    with pytest.raises(Malformed):
+        parser.feed(size + b"\r\nabc\r\n")
+
+
+def test_an_answer_without_end_is_malformed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(http, "LARGEST", 1000)
+    parser = Parser()
+    parser.feed(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
+    with pytest.raises(Malformed):
+        for _ in range(1000):
+            parser.feed(b"1\r\na\r\n")
 
 
 def test_a_claim_that_met_somebody_is_not_read_the_short_way() -> None:

@@ -12,6 +12,8 @@ import pytest
 
 import fencepost
 from fencepost import Refused, Unavailable
+from fencepost.contract.answer import Cell, Granted, Queued
+from fencepost.core.claim import Ask
 from fencepost.drivers.etcd import request
 from fencepost.testing.condition import until
 from fencepost.testing.etcd import client, etcd_server, etcdctl, port_of, serves
@@ -270,6 +272,63 @@ def test_a_token_that_is_not_valid_any_more_is_replaced(guarded: int) -> None:
         session.engine._client.link.endpoints.token = "invalid"
         session.engine._client.link.clear()
         session.lock("a").acquire().release()
+
+
+@pytest.fixture
+def changing() -> Iterator[int]:
+    """The port of a server with users, whose tokens are all old after any change of users."""
+    folder = Path(tempfile.mkdtemp(prefix="fencepost-jwt-"))
+    private, public = folder / "private.pem", folder / "public.pem"
+    for words in (("genrsa", "-out", private, "2048"), ("rsa", "-in", private, "-pubout", "-out", public)):
+        subprocess.run(["openssl", *map(str, words)], check=True, capture_output=True)
+    token = f"jwt,pub-key={public},priv-key={private},sign-method=RS256,ttl=10m"
+    with etcd_server("--auth-token", token) as server:
+        port = port_of(server)
+        run_etcdctl(port, "user", "add", "root:secret")
+        run_etcdctl(port, "user", "grant-role", "root", "root")
+        run_etcdctl(port, "auth", "enable")
+        yield port
+
+
+def test_who_begins_to_wait_after_the_users_have_changed_is_told_of_its_turn(changing: int) -> None:
+    url = f"etcd://root:secret@127.0.0.1:{changing}"
+    with fencepost.connect(url, ttl=LASTING) as first, fencepost.connect(url, ttl=LASTING) as second:
+        held = {name: first.lock(name).acquire() for name in "abc"}
+        engine, cells = second.engine, second.engine.cells
+        # It listens already, as whom it said it was then.
+        places = [engine.claim(second.keeper().request((Ask("a"),)), wait=True)]
+        cells.watch("cell", 0, 0.01)
+        run_etcdctl(changing, *ROOT, "user", "add", "another:secret")
+        places += [engine.claim(second.keeper().request((Ask(name),)), wait=True) for name in "bc"]
+        for name, place in zip("abc", places, strict=True):
+            assert isinstance(place, Queued)
+            held[name].release()
+            assert isinstance(engine.wait(place, PATIENCE), Granted)
+        with pytest.raises(Unavailable):
+            cells.watch("cell", 0, PATIENCE)
+        seen: list[Cell] = []
+        watcher = threading.Thread(target=lambda: seen.append(cells.watch("cell", 0, PATIENCE)))
+        watcher.start()
+        first.engine.cells.write("cell", "value", 0)
+        watcher.join(PATIENCE)
+        assert seen[0].value == "value"
+
+
+def test_a_request_that_is_too_large_is_refused_and_in_nobody_s_way(url: str) -> None:
+    with fencepost.connect(url, ttl=LASTING) as session:
+        session.lock("a").acquire().release()
+        with pytest.raises(Refused, match="larger than max"):
+            session.lock("a", note="x" * 2_200_000).acquire(timeout=PATIENCE)
+        session.lock("a").acquire(timeout=PATIENCE).release()
+
+
+async def test_a_request_that_is_too_large_is_refused_and_keeps_no_other_back(url: str) -> None:
+    async with fencepost.connect_async(url, ttl=LASTING) as session:
+        held = await session.lock("b").acquire()
+        with pytest.raises(Refused, match="larger than max"):
+            await session.lock("a", note="x" * 2_200_000).acquire(timeout=PATIENCE)
+        await session.lock("a").acquire(timeout=PATIENCE)
+        await held.release()
 
 
 def test_a_server_that_asks_for_our_certificate_is_shown_it() -> None:

@@ -242,6 +242,29 @@ def test_where_something_is_written_all_the_time_a_watch_is_taken_as_it_is() -> 
     assert (view.is_live, waiter.stirred, view.live_from) == (True, True, revision)
 
 
+@pytest.mark.parametrize("number", [1, -1 & (1 << 64) - 1], ids=["by its number", "by none"])
+def test_a_watch_that_is_not_let_in_is_over_and_why_is_told_once(number: int) -> None:
+    town = Town()
+    view, opener, _ = town.tower.open(town.place)
+    town.tower.words(view)
+    town.tower.hear(said(number, CREATED + CANCELLED))
+    assert (view.is_over, opener.stirred) == (True, True)
+    assert town.tower.take_refusal() == "etcdserver: no leader"
+    assert town.tower.take_refusal() is None
+
+
+def test_what_is_live_stays_when_another_watch_is_not_let_in() -> None:
+    town = Town()
+    watch = town.open()
+    town.tower.station(town.entry, {"a": town.queue}, 12)
+    view, _, _ = town.tower.open(Place("", "b"))
+    town.tower.words(view)
+    town.tower.hear(said(-1 & (1 << 64) - 1, CREATED + CANCELLED))
+    assert view.is_over
+    town.tower.hear(said(watch, left(b"a/ff", 13)))
+    assert town.tower.has_won(town.entry)
+
+
 def test_a_watch_that_is_still_being_opened_is_not_idle() -> None:
     town = Town()
     view, _, _ = town.tower.open(town.place)

@@ -214,6 +214,9 @@ class Conversation:
     def _finish(self, stream: Stream) -> None:
         stream.done = True
         self.streams.pop(stream.id, None)
+        if self._outbox:
+            # A call may be ended before all of it was sent. Nobody makes room for the rest, and all else is behind it.
+            self._outbox = deque(each for each in self._outbox if each[0] is not stream)
 
     def _manage(self, kind: int, flags: int, number: int, payload: bytes) -> None:
         """Frames that are about the connection itself."""

@@ -10,6 +10,7 @@ INVALID_ARGUMENT, NOT_FOUND, PERMISSION_DENIED, RESOURCE_EXHAUSTED = 3, 5, 7, 8
 FAILED_PRECONDITION, UNIMPLEMENTED, UNAVAILABLE, UNAUTHENTICATED = 9, 12, 14, 16
 LASTING = (INVALID_ARGUMENT, PERMISSION_DENIED, FAILED_PRECONDITION, UNIMPLEMENTED, UNAUTHENTICATED)
 NO_SPACE = "database space exceeded"
+TOO_LARGE = "larger than max"
 ADVICE = {
     "user name is empty": "give a user and password in the URL",
     "authentication failed": "check the user and password in the URL",
@@ -39,8 +40,11 @@ class RpcError(Exception):
 
     @property
     def token_is_stale(self) -> bool:
-        """The call was not let in for what we said we are: it did not happen, and a new token may help."""
-        return "invalid auth token" in self.message or "auth store is old" in self.message
+        """The call was not let in for what we said we are: it did not happen, and a new token may help.
+
+        Nothing is said of us in a call that was sent while another was about to get a new token.
+        """
+        return any(words in self.message for words in ("invalid auth token", "auth store is old", "user name is empty"))
 
     @property
     def elsewhere(self) -> bool:
@@ -65,7 +69,7 @@ def result(stream: Stream) -> bytes:
 
 def explain(error: RpcError) -> EngineError:
     """What the server's own error means to a caller."""
-    lasting = error.code in LASTING or NO_SPACE in error.message
+    lasting = error.code in LASTING or any(words in error.message for words in (NO_SPACE, TOO_LARGE))
     advice = next((f" ({advice})" for words, advice in ADVICE.items() if words in error.message), "")
     return (Refused if lasting else Unavailable)(f"etcd at {error.where} answered: {error}{advice}")
 

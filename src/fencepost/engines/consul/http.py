@@ -4,6 +4,8 @@ import re
 from typing import NamedTuple
 
 # An answer as an agent itself writes nearly all of them: in this order, and with nothing behind the length.
+LARGEST = 64 << 20
+_CHUNK = re.compile(rb"([0-9A-Fa-f]{1,8})[ \t]*(?:;.*)?")
 _PLAIN = re.compile(rb"HTTP/1\.1 (\d{3}) [^\r]*\r\n(?:[^\r]+\r\n)*?Date: ([^\r]*)\r\nContent-Length: (\d+)\r\n\r\n")
 
 
@@ -39,6 +41,8 @@ class Parser:
                 if len(data) == start + int(plain[3]) and b"connection: " not in plain[0].lower():
                     return Response(int(plain[1]), plain[2], data[start:], False)
         self._data = data = self._data + data if self._data else data
+        if len(data) > LARGEST:
+            raise Malformed("the answer is too large")
         if not self._body_at and not self._parse_head(data):
             return None
         if self._length is None:
@@ -89,7 +93,10 @@ def _unchunk(data: bytes, at: int) -> bytes | None:
         end = data.find(b"\r\n", at)
         if end < 0:
             return None
-        size = int(data[at:end].split(b";")[0], 16)
+        found = _CHUNK.fullmatch(data, at, end)
+        if found is None:
+            raise Malformed("a chunk without a size came")
+        size = int(found[1], 16)
         start = end + 2
         at = start + size + 2
         if len(data) < at:

@@ -85,6 +85,19 @@ class Lease:
             entry = self.entries[request.serial] = Entry(request, places, self.id, slot)
             return entry
 
+    def note_again(self, entry: Entry) -> Entry:
+        """The same request anew, with nothing left of it. It keeps its keys if it still has all of them: a claim that
+        was sent for it before, and arrives late, makes no others then."""
+        if len(entry.held) < len(entry.places):
+            self.drop(entry)
+            fresh = self.note(entry.request, entry.places)
+        else:
+            with self._lock:
+                fresh = self.entries[entry.request.serial] = Entry(entry.request, entry.places, self.id, entry.slot)
+                entry.held.clear()
+        fresh.doubts = entry.doubts
+        return fresh
+
     def drop(self, entry: Entry, *names: str) -> None:
         """Nothing is left of these names of the entry; without names, of all."""
         with self._lock:

@@ -1,4 +1,12 @@
-"""The transactions of the engine: each is one step that nobody comes between."""
+"""The transactions of the engine: each is one step that nobody comes between.
+
+Whatever arrives late has no effect any more, by these marks. A claim puts its keys on its lease, which is not there any
+more once it was closed, and insists that its request was not marked as over. The request is marked, on the lease, by
+whatever ends it, if any of its claims was never answered. What removes, changes or evicts keys insists on the revision
+that created them, which no later key has. A withdrawal insists on the value, which has the serial: a claim whose answer
+is not known may have made the key at any revision, and nothing is asked under that serial any more. A renewal names a
+lease, and each has an id of its own.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -53,11 +61,13 @@ class Step:
         return ask.transaction([not_withdrawn, *free], puts, reads)
 
     def withdraw(self, lease: Lease, entry: Entry, *, for_good: bool) -> bytes:
-        """Delete what is still this request's: its keys may be another's by the time that this arrives."""
+        """Delete what is still this request's: its keys may be another's by the time that this arrives, and if it is
+        not for good, its own, made anew."""
         removals = []
         for own, each in zip(entry.keys, entry.request.asks, strict=True):
             value = value_of(entry.request, each, entry.serial)
-            is_ours = ask.created_at(own, entry.created) if entry.shared else ask.has_value(own, value)
+            by_revision = entry.shared or not for_good
+            is_ours = ask.created_at(own, entry.created) if by_revision else ask.has_value(own, value)
             removals.append(ask.nested(ask.transaction([is_ours], [ask.delete(own)])))
         return ask.transaction([], [*removals, *(self._mark(lease, entry) if for_good else ())])
 
@@ -78,6 +88,10 @@ class Step:
         own = entry.key_of(claim.name)
         value = value_of(entry.request, claim.ask._replace(mode=Mode.SHARED), entry.serial)
         return ask.transaction([ask.created_at(own, claim.token or 0)], [ask.put(own, value, lease.id)])
+
+    def end(self, lease: Lease, entry: Entry) -> bytes:
+        """Keep out what may still arrive of a request that was found gone."""
+        return ask.transaction([], self._mark(lease, entry))
 
     def _mark(self, lease: Lease, entry: Entry) -> list[bytes]:
         """A claim that was never answered may still arrive: the mark keeps it out for as long as its lease lives."""

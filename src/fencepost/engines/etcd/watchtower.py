@@ -30,6 +30,7 @@ class Watchtower:
         self._numbers = itertools.count(1)
         self._views: dict[tuple[str, bool], View] = {}
         self._by_number: dict[int, View] = {}
+        self._refusal: str | None = None
 
     def open(self, place: Place, *, for_readers: bool = False) -> tuple[View, Waiter, bool]:
         """The view of a name, who is stirred when it is live, and whether its watch has yet to be asked for."""
@@ -90,6 +91,9 @@ class Watchtower:
         news = answer.news(message)
         with self._lock:
             view = self._by_number.get(news.watch)
+            if news.created and news.ended is not None:
+                self._refuse(view, news.ended)
+                return
             if view is None:
                 return
             if news.ended is not None:
@@ -99,6 +103,18 @@ class Watchtower:
             elif news.watch == view.number and view.hear(news.events):
                 self._tell(view)
                 view.await_ends()
+
+    def _refuse(self, view: View | None, reason: str) -> None:
+        """A watch was not let in; newer servers do not say which."""
+        self._refusal = reason
+        for each in [view] if view is not None else [each for each in self._views.values() if not each.is_live]:
+            self._drop(each)
+
+    def take_refusal(self) -> str | None:
+        """Why a watch was not let in, if one was since this was last asked."""
+        with self._lock:
+            refusal, self._refusal = self._refusal, None
+            return refusal
 
     def _tell(self, view: View) -> None:
         for entry in list(view.entries.values()):

@@ -41,7 +41,7 @@ class Intake:
         while end - at >= 4:
             (length,) = _length.unpack_from(data, at)
             if not 0 <= length <= LONGEST:
-                raise ValueError("what came is no answer of a ZooKeeper server")
+                raise jute.Malformed
             if end - at - 4 < length:
                 break
             self._take(data[at + 4 : at + 4 + length])
@@ -53,10 +53,7 @@ class Intake:
             greeted, self.on_greeting = self.on_greeting, None
             greeted(data)
             return
-        try:
-            xid, zxid, error = jute.header(data)
-        except struct.error as trouble:
-            raise ValueError("what came is no answer of a ZooKeeper server") from trouble
+        xid, zxid, error = jute.header(data)
         if xid == EVENT:
             self.on_event(*jute.event(data[jute.HEADER :]))
             return

@@ -1,8 +1,14 @@
 """ZooKeeper's wire format: requests as bytes, replies as values. Lengths and numbers of requests are the wire's."""
 
 import struct
-from typing import NamedTuple
+from collections.abc import Callable
+from functools import wraps
+from typing import NamedTuple, ParamSpec, TypeVar
 
+from fencepost.errors import Unavailable
+
+P = ParamSpec("P")
+T = TypeVar("T")
 CREATE, DELETE, EXISTS, GET_DATA, SET_DATA = 1, 2, 3, 4, 5
 GET_CHILDREN, CHECK, MULTI, CREATE2, CREATE_CONTAINER = 8, 13, 14, 15, 19
 AUTH, SASL, GET_EPHEMERALS, CLOSE = 100, 102, 103, -11
@@ -60,6 +66,26 @@ class Reply(NamedTuple):
 
     error: int
     body: bytes
+
+
+class Malformed(Unavailable, ValueError):
+    """What came is no answer of a ZooKeeper server."""
+
+    def __init__(self) -> None:
+        super().__init__("what came is no answer of a ZooKeeper server")
+
+
+def _decoder(decode: Callable[P, T]) -> Callable[P, T]:
+    """Whatever is wrong with what came, that is what it raises."""
+
+    @wraps(decode)
+    def checked(*args: P.args, **kwargs: P.kwargs) -> T:
+        try:
+            return decode(*args, **kwargs)
+        except struct.error as error:
+            raise Malformed from error
+
+    return checked
 
 
 # Requests
@@ -139,48 +165,56 @@ def frame(xid: int, request: bytes) -> bytes:
 # Replies
 
 
+@_decoder
 def header(data: bytes, at: int = 0) -> tuple[int, int, int]:
     """The number of the request, the last transaction the server knows of, and the error code."""
     found: tuple[int, int, int] = _header.unpack_from(data, at)
     return found
 
 
+@_decoder
 def connected(data: bytes) -> Session:
-    if len(data) < _connected.size + 4:
-        raise ValueError("what came is no answer of a ZooKeeper server")
     _, timeout, session_id = _connected.unpack_from(data)
     password, _ = _buffer(data, _connected.size)
     return Session(max(0, timeout), session_id, password)
 
 
+@_decoder
 def created(body: bytes) -> tuple[bytes, Stat]:
     """The path and stat of a node made by CREATE2 or CREATE_CONTAINER."""
     path, at = _buffer(body, 0)
     return path, stat(body, at)
 
 
+@_decoder
 def node(body: bytes) -> tuple[bytes, Stat]:
     data, at = _buffer(body, 0)
     return data, stat(body, at)
 
 
+@_decoder
 def stat(body: bytes, at: int = 0) -> Stat:
     values = _stat.unpack_from(body, at)
     return Stat(values[0], values[2], values[4], values[1])
 
 
+@_decoder
 def strings(body: bytes) -> list[bytes]:
     """Children, or paths."""
     (count,) = _int.unpack_from(body)
     at = 4
     found = []
     for _ in range(count):
-        end = at + 4 + _int.unpack_from(body, at)[0]
-        found.append(body[at + 4 : end])
-        at = end
+        start = at + 4
+        at = start + _int.unpack_from(body, at)[0]
+        # A length below nothing would go round at one place.
+        if not start <= at <= len(body):
+            raise Malformed
+        found.append(body[start:at])
     return found
 
 
+@_decoder
 def failure(body: bytes) -> int:
     """Why a MULTI did nothing: the error of its first step that has one, 0 if all was done."""
     kind, _, _ = _step.unpack_from(body)
@@ -191,12 +225,14 @@ def failure(body: bytes) -> int:
     return error
 
 
+@_decoder
 def event(body: bytes) -> tuple[bytes, bool]:
     """The path that something happened to, empty if it is about the connection; and whether the node is gone."""
     (kind,) = _int.unpack_from(body)
     return _buffer(body, 8)[0], kind == DELETED
 
 
+@_decoder
 def token(body: bytes) -> bytes:
     """What a server says in an exchange of SASL."""
     return _buffer(body, 0)[0]
@@ -204,5 +240,8 @@ def token(body: bytes) -> bytes:
 
 def _buffer(data: bytes, at: int) -> tuple[bytes, int]:
     (length,) = _int.unpack_from(data, at)
+    # A length of -1 means that there is none.
     end = at + 4 + max(0, length)
+    if end > len(data):
+        raise Malformed
     return data[at + 4 : end], end

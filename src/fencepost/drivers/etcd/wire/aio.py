@@ -23,7 +23,6 @@ class Connection(Protocol):
     def __init__(self, endpoints: Endpoints, address: Address, patience: float) -> None:
         super().__init__()
         self.address = address
-        self.error: BaseException | None = None
         # Told of every change to a stream that is not simply a call.
         self.on_stream: Callable[[Stream], None] | None = None
         self.on_end: Callable[[], None] | None = None
@@ -36,7 +35,6 @@ class Connection(Protocol):
         self._pending: dict[Stream, tuple[asyncio.Future[bytes], float]] = {}
         self._outbox: list[bytes] = []
         self._timer: asyncio.TimerHandle | None = None
-        self._transport: asyncio.Transport | None = None
 
     @property
     def is_usable(self) -> bool:

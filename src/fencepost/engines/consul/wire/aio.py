@@ -20,10 +20,8 @@ class Connection(Protocol):
     def __init__(self, host: Host) -> None:
         super().__init__()
         self.host = host
-        self.error: BaseException | None = None
         self._loop = asyncio.get_running_loop()
         self._parser = Parser()
-        self._transport: asyncio.Transport | None = None
         self._answer: asyncio.Future[Response | None] | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:

@@ -69,9 +69,14 @@ class AsyncCells:
         self._ear.close()
 
     def _hear(self, message: bytes) -> None:
-        waiter = self._watches.get(answer.news(message).watch)
+        news = answer.news(message)
+        waiter = self._watches.get(news.watch)
         if waiter is not None:
             waiter.stir()
+        if news.created and news.ended is not None:
+            # Not let in, as when the users have changed: the next one opens the stream, and says anew who we are.
+            self._client.link.endpoints.token = None
+            self._ear.close()
 
     def _stir_all(self) -> None:
         for waiter in list(self._watches.values()):

@@ -101,6 +101,8 @@ class EtcdEngine:
             if (own not in there or not is_this) and (why := self._why_gone(claim, own)):
                 gone.append((claim.serial, claim.name, why))
                 if is_this:
+                    if entry.doubts:
+                        self._client.commit(self._step.end(lease, entry))
                     lease.drop(entry, claim.name)
         return Renewal(True, tuple(gone))
 
@@ -161,10 +163,7 @@ class EtcdEngine:
     def _start_again(self, lease: Lease, entry: Entry, wait: bool) -> Granted | Queued | Busy | Gone:
         """All or part of it was evicted, and what is left is removed: it comes anew, with keys that are free now."""
         self._tower.leave(entry)
-        lease.drop(entry)
-        fresh = lease.note(entry.request, entry.places)
-        fresh.doubts = entry.doubts
-        return self._ask(lease, fresh, wait)
+        return self._ask(lease, lease.note_again(entry), wait)
 
     def _judge(
         self, lease: Lease, entry: Entry, queues: Queues, revision: int, wait: bool
@@ -172,6 +171,7 @@ class EtcdEngine:
         own = [each for place in entry.places for each in queues[place.name] if entry.is_own(each)]
         if own and len(own) < len(entry.places):
             # Part of it was evicted before its holder heard of the grant. All or none.
+            entry.created = own[0].created
             self._remove(lease, entry, for_good=False)
             return self._start_again(lease, entry, wait)
         if queue.unknown(queues):

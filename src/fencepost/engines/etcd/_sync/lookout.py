@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable
 
 from fencepost._runtime import threads as runtime
 from fencepost.drivers.etcd import request as ask
+from fencepost.drivers.etcd.trouble import PERMISSION_DENIED, RpcError, explain
 from fencepost.drivers.etcd.wire import threads as wire
 from fencepost.engines.etcd.key import Place
 from fencepost.engines.etcd.watchtower import Watchtower
@@ -26,10 +27,26 @@ class Lookout:
         """Hear of the queues of these names from now on."""
         for place in places:
             until = self._now() + self._patience
+            introduced = False
             # Again if whoever opened it for all gave up, or the stream was lost.
             while not self._open(place, until, for_readers=for_readers):
-                if self._now() >= until:
+                refusal = self._tower.take_refusal()
+                if refusal is not None:
+                    self._introduce(refusal, again=introduced)
+                    introduced = True
+                elif self._now() >= until:
                     raise Unavailable(f"etcd at {self._link.endpoints} did not confirm a watch")
+
+    def _introduce(self, refusal: str, *, again: bool) -> None:
+        """Have the stream opened anew, by whom we say then that we are: of one that is open etcd believes only what was
+        said when it was opened, and takes no more watches on it once the users have changed."""
+        endpoints = self._link.endpoints
+        if again or endpoints.credentials is None:
+            error = RpcError(PERMISSION_DENIED, refusal)
+            error.where = endpoints
+            raise explain(error)
+        endpoints.token = None
+        self._ear.close()
 
     def _open(self, place: Place, until: float, *, for_readers: bool) -> bool:
         """Open a watch, or wait until another has; whether it is open."""

@@ -5,6 +5,7 @@ import random
 from collections.abc import Sequence
 
 from fencepost._runtime import aio as runtime
+from fencepost._runtime import fork
 from fencepost.engines.zookeeper import jute
 from fencepost.engines.zookeeper.address import Address, written
 from fencepost.engines.zookeeper.frame import OnEvent
@@ -16,6 +17,7 @@ from fencepost.errors import EngineError, Unavailable
 
 NO_SESSION = Session(0, 0, bytes(16))
 ENDED = "zookeeper no longer has the session: it ended, or was closed"
+FOREIGN = "the session belongs to the parent of this process"
 LEAST_PATIENCE = 0.05
 
 
@@ -25,6 +27,12 @@ class AsyncLink:
     It is opened by the first call, and carried over to another server when a connection is lost. Whoever calls then
     is told `Unavailable`, and the next call goes to a server that answers. `SessionEnded` once there is no session
     to carry on: a link opens only one.
+
+    That is also what makes that nothing has an effect any more when it arrives late. What is sent on one connection is
+    done in the order in which it was sent. A session belongs to the connection that was attached to it last: the server
+    that had it before drops the older one, and the leader refuses what another server passes on for it. So whatever
+    was held up is done before all that follows it, or never; and a session that was closed does nothing. What deletes
+    or changes a node does so only once: the name has the serial of its request and a number that the server counts.
     """
 
     def __init__(
@@ -49,6 +57,7 @@ class AsyncLink:
         self._last_zxid = 0
         self._connection: wire.Connection | None = None
         self._connecting = runtime.Mutex()
+        self._generation = fork.generation()
 
     async def call(self, requests: Sequence[bytes]) -> list[Reply]:
         """The replies to requests that are sent in one go."""
@@ -69,6 +78,9 @@ class AsyncLink:
 
     async def connection(self) -> wire.Connection:
         """The present connection, or one to the next server that lets us in."""
+        if fork.generation() != self._generation:
+            # It has the password of the session, and would take it away from its parent.
+            raise SessionEnded(FOREIGN)
         async with self._connecting:
             connection = self._connection
             if connection is None or connection.is_over:

@@ -33,7 +33,6 @@ class _Slot:
 class Connection(Protocol):
     def __init__(self, patience: float, on_event: OnEvent) -> None:
         super().__init__()
-        self.error: BaseException | None = None
         # No more callers are wanted; those who are there are served.
         self.is_retired = False
         self._loop = asyncio.get_running_loop()
@@ -42,7 +41,6 @@ class Connection(Protocol):
         self._outbox: list[bytes] = []
         self._xid = 0
         self._timer: asyncio.TimerHandle | None = None
-        self._transport: asyncio.Transport | None = None
         self._waiting: list[Waiter] = []
 
     @property

@@ -1,8 +1,9 @@
 # Written by hand; the blocking twin under _sync is generated from it.
 """The law of forks: in the child the parent's sessions are closed, and nothing of the parent's is released."""
 
-from fencepost.testing.contract._async.place import LASTING, connect_to, holders
+from fencepost.testing.contract._async.place import LASTING, connect_to, holders, until_waiting
 from fencepost.testing.contract._async.puppet import AsyncPuppet
+from fencepost.testing.contract.need import needs
 from fencepost.testing.contract.site import Site
 
 
@@ -23,3 +24,25 @@ class AsyncForkChapter:
                     assert await session.lock("a").try_acquire() is None
             await parent.ask("release", name="a")
             assert (await parent.ask("acquire", name="a", timeout=0))["token"] > token
+
+    @needs(scope="host")
+    async def test_a_forked_child_that_closes_and_forgets_its_engine_does_not_deafen_its_parent(
+        self, site: Site
+    ) -> None:
+        async with AsyncPuppet(site, "parent", ttl=LASTING) as parent, connect_to(site) as session:
+            token = (await parent.ask("acquire", name="kept", timeout=0))["token"]
+            await parent.ask("calls")
+            # It has waited once, so that all that it listens on is open.
+            for forks in (False, True):
+                if forks:
+                    await parent.ask("fork_and_forget")
+                held = await session.lock("a").acquire(timeout=0)
+                parent.tell("acquire", name="a", timeout=LASTING / 4)
+                await until_waiting(session, "a", 1)
+                await held.release()
+                assert (await parent.answer())["token"] > held.token
+                # It was told, and had no trouble after which it asked again.
+                assert (await parent.ask("calls"))["calls"].count("claim") == 1
+                assert await parent.ask("release", name="a") == {}
+            assert (await session.look("kept")).holders[0].claim.token == token
+            assert (await parent.ask("held", name="kept"))["held"]

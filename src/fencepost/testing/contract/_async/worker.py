@@ -1,6 +1,7 @@
 # Written by hand; the blocking twin under _sync is generated from it.
 """A real process with a session of its own, told what to do line by line: to be stopped, forked and killed."""
 
+import gc
 import json
 import os
 import sys
@@ -10,6 +11,7 @@ from fencepost._runtime import aio as runtime
 from fencepost.errors import FencepostError
 from fencepost.primitives._async.session import AsyncSession
 from fencepost.session._async.grant import AsyncGrant
+from fencepost.testing._async.fault import AsyncFaultyEngine
 from fencepost.testing.contract._async.place import connect_faulty
 from fencepost.testing.contract.site import Site
 
@@ -71,6 +73,27 @@ class AsyncWorkerProgram:
             found: dict[str, Any] = json.load(report)
         os.waitpid(child, 0)
         return found
+
+    async def calls(self) -> dict[str, Any]:
+        """What the session has asked of its engine since this was last asked."""
+        assert isinstance(self._session.engine, AsyncFaultyEngine)
+        calls, self._session.engine.calls = self._session.engine.calls, []
+        return {"calls": calls}
+
+    async def fork_and_forget(self) -> dict[str, Any]:
+        """A forked child closes and forgets its parent's engine, past the session, which would not let it."""
+        assert isinstance(self._session.engine, AsyncFaultyEngine)
+        engine = self._session.engine.engine
+        child = os.fork()
+        if child == 0:
+            try:
+                await engine.close()
+                vars(engine).clear()
+                gc.collect()
+            finally:
+                os._exit(0)
+        os.waitpid(child, 0)
+        return {}
 
     async def _as_child(self, name: str) -> dict[str, Any]:
         grant = self._grants[name]

@@ -1,8 +1,9 @@
 # Generated from src/fencepost/testing/contract/_async/fork.py by tools/unasync.py. Do not edit: run `make gen`.
 """The law of forks: in the child the parent's sessions are closed, and nothing of the parent's is released."""
 
-from fencepost.testing.contract._sync.place import LASTING, connect_to, holders
+from fencepost.testing.contract._sync.place import LASTING, connect_to, holders, until_waiting
 from fencepost.testing.contract._sync.puppet import Puppet
+from fencepost.testing.contract.need import needs
 from fencepost.testing.contract.site import Site
 
 
@@ -23,3 +24,25 @@ class ForkChapter:
                     assert session.lock("a").try_acquire() is None
             parent.ask("release", name="a")
             assert (parent.ask("acquire", name="a", timeout=0))["token"] > token
+
+    @needs(scope="host")
+    def test_a_forked_child_that_closes_and_forgets_its_engine_does_not_deafen_its_parent(
+        self, site: Site
+    ) -> None:
+        with Puppet(site, "parent", ttl=LASTING) as parent, connect_to(site) as session:
+            token = (parent.ask("acquire", name="kept", timeout=0))["token"]
+            parent.ask("calls")
+            # It has waited once, so that all that it listens on is open.
+            for forks in (False, True):
+                if forks:
+                    parent.ask("fork_and_forget")
+                held = session.lock("a").acquire(timeout=0)
+                parent.tell("acquire", name="a", timeout=LASTING / 4)
+                until_waiting(session, "a", 1)
+                held.release()
+                assert (parent.answer())["token"] > held.token
+                # It was told, and had no trouble after which it asked again.
+                assert (parent.ask("calls"))["calls"].count("claim") == 1
+                assert parent.ask("release", name="a") == {}
+            assert (session.look("kept")).holders[0].claim.token == token
+            assert (parent.ask("held", name="kept"))["held"]

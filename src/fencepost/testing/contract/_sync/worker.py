@@ -1,6 +1,7 @@
 # Generated from src/fencepost/testing/contract/_async/worker.py by tools/unasync.py. Do not edit: run `make gen`.
 """A real process with a session of its own, told what to do line by line: to be stopped, forked and killed."""
 
+import gc
 import json
 import os
 import sys
@@ -10,6 +11,7 @@ from fencepost._runtime import threads as runtime
 from fencepost.errors import FencepostError
 from fencepost.primitives._sync.session import Session
 from fencepost.session._sync.grant import Grant
+from fencepost.testing._sync.fault import FaultyEngine
 from fencepost.testing.contract._sync.place import connect_faulty
 from fencepost.testing.contract.site import Site
 
@@ -71,6 +73,27 @@ class WorkerProgram:
             found: dict[str, Any] = json.load(report)
         os.waitpid(child, 0)
         return found
+
+    def calls(self) -> dict[str, Any]:
+        """What the session has asked of its engine since this was last asked."""
+        assert isinstance(self._session.engine, FaultyEngine)
+        calls, self._session.engine.calls = self._session.engine.calls, []
+        return {"calls": calls}
+
+    def fork_and_forget(self) -> dict[str, Any]:
+        """A forked child closes and forgets its parent's engine, past the session, which would not let it."""
+        assert isinstance(self._session.engine, FaultyEngine)
+        engine = self._session.engine.engine
+        child = os.fork()
+        if child == 0:
+            try:
+                engine.close()
+                vars(engine).clear()
+                gc.collect()
+            finally:
+                os._exit(0)
+        os.waitpid(child, 0)
+        return {}
 
     def _as_child(self, name: str) -> dict[str, Any]:
         grant = self._grants[name]

@@ -1,0 +1,166 @@
+"""Requests that are held up on their way to etcd, and arrive after what was sent behind them."""
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+from typing import Any
+
+import pytest
+
+from fencepost import Unavailable
+from fencepost._runtime.threads import BootClock
+from fencepost.contract.answer import Busy, Granted
+from fencepost.core.claim import Ask, Claim, Mode, Request
+from fencepost.core.holder import Holder
+from fencepost.core.url import parse_url
+from fencepost.engines.etcd._sync.engine import EtcdEngine
+
+LASTING = 60.0
+
+
+class Place:
+    """An engine with a lease, and the way from it to etcd. What is kept there is not answered, and arrives when it is
+    delivered."""
+
+    def __init__(self, url: str, label: str) -> None:
+        self.engine = EtcdEngine(parse_url(url), clock=BootClock(), patience=20)
+        self.holder = Holder(f"id-of-{label}", label)
+        self.engine.lease_open(self.holder, LASTING)
+        link: Any = self.engine._client.link
+        self._send, link.call = link.call, self._pass
+        self._keeps = False
+        self._kept: list[tuple[str, bytes]] = []
+
+    def close(self) -> None:
+        self.engine.lease_close(self.holder)
+        self.engine.close()
+
+    def asked(self, serial: int, *names: str, mode: Mode = Mode.EXCLUSIVE) -> Request:
+        return Request(self.holder, serial, tuple(Ask(name, mode) for name in names))
+
+    def claim(self, request: Request) -> Claim:
+        answer = self.engine.claim(request, wait=True)
+        assert isinstance(answer, Granted)
+        return Claim(request.holder, request.serial, request.asks[0], answer.tokens[0])
+
+    def send_late(self, request: Request) -> None:
+        """What this claim sends next."""
+        self._keeps = True
+        with pytest.raises(Unavailable):
+            self.engine.claim(request, wait=True)
+
+    def deliver(self) -> None:
+        assert self._kept
+        while self._kept:
+            self._send(*self._kept.pop(0))
+
+    def holders(self, name: str = "a") -> list[tuple[str, int]]:
+        return [(each.claim.holder.label, each.claim.serial) for each in self.engine.look(name).holders]
+
+    def _pass(self, path: str, body: bytes) -> bytes:
+        # Of a claim that was sent before, how it stands is read first.
+        if self._keeps and not (path.endswith("/Txn") and self._reads(body)):
+            self._keeps = False
+            self._kept.append((path, body))
+            raise Unavailable("held up")
+        answered: bytes = self._send(path, body)
+        return answered
+
+    def _reads(self, body: bytes) -> bool:
+        """Whether it only reads: it says nothing of who asks."""
+        return (
+            self.holder.id.encode() not in body and f"{self.engine._leases[self.holder.id].id:x}".encode() not in body
+        )
+
+
+@pytest.fixture
+def places(url: str) -> Iterator[Any]:
+    with ExitStack() as stack:
+
+        def made(label: str) -> Place:
+            place = Place(url, label)
+            stack.callback(place.close)
+            return place
+
+        yield made
+
+
+def test_a_claim_that_arrives_after_its_grant_was_released_is_not_granted(places: Any) -> None:
+    one = places("one")
+    request = one.asked(1, "a")
+    one.send_late(request)
+    assert one.engine.release(one.claim(request))
+    one.deliver()
+    assert one.holders() == []
+
+
+def test_a_claim_that_arrives_after_all_of_its_grants_were_released_is_not_granted(places: Any) -> None:
+    one = places("one")
+    request = one.asked(1, "a", "b")
+    one.send_late(request)
+    first = one.claim(request)
+    assert one.engine.release_all([first, first._replace(ask=request.asks[1])]) == (True, True)
+    one.deliver()
+    assert one.holders() == one.holders("b") == []
+
+
+def test_a_claim_that_arrives_after_its_grant_was_evicted_and_released_is_not_granted(places: Any) -> None:
+    one = places("one")
+    request = one.asked(1, "a")
+    one.send_late(request)
+    claim = one.claim(request)
+    one.engine.evict("a", "somebody")
+    assert not one.engine.release(claim)
+    one.deliver()
+    assert one.holders() == []
+
+
+def test_a_claim_that_arrives_after_a_renewal_told_of_its_end_is_not_granted(places: Any) -> None:
+    one = places("one")
+    request = one.asked(1, "a")
+    one.send_late(request)
+    claim = one.claim(request)
+    one.engine.evict("a", "somebody")
+    assert [serial for serial, _, _ in one.engine.lease_renew(one.holder, LASTING, [claim]).gone] == [1]
+    one.deliver()
+    assert one.holders() == []
+
+
+def test_a_claim_that_arrives_after_the_request_was_told_busy_is_not_granted(places: Any) -> None:
+    one, other = places("one"), places("other")
+    held = other.claim(other.asked(1, "a"))
+    request = one.asked(1, "a")
+    one.send_late(request)
+    assert isinstance(one.engine.claim(request, wait=False), Busy)
+    assert other.engine.release(held)
+    one.deliver()
+    assert other.holders() == []
+
+
+def test_what_was_left_of_an_evicted_request_is_not_removed_late_from_the_same_request_asked_again(
+    places: Any,
+) -> None:
+    one = places("one")
+    request = one.asked(1, "a", "b")
+    one.claim(request)
+    one.engine.evict("a", "somebody")
+    # It is asked again, as it was never told, and what removes the rest of it is held up.
+    one.send_late(request)
+    claim = one.claim(request)
+    one.deliver()
+    both = [claim, claim._replace(ask=request.asks[1])]
+    assert one.engine.lease_renew(one.holder, LASTING, both).gone == ()
+    assert one.holders() == one.holders("b") == [("one", 1)]
+
+
+def test_a_claim_that_arrives_after_its_request_was_evicted_and_asked_again_takes_no_second_place(places: Any) -> None:
+    one = places("one")
+    other, request = (one.asked(serial, "a", mode=Mode.SHARED) for serial in (1, 2))
+    one.claim(other)
+    one.send_late(request)
+    one.claim(request)
+    one.engine.evict("a", "somebody")
+    one.engine.withdraw(other)
+    claim = one.claim(request)
+    one.deliver()
+    assert one.engine.release(claim)
+    assert one.holders() == []
