@@ -11,7 +11,7 @@ import pytest
 from fencepost.errors import FencepostError, Stale
 from fencepost.fences.sql import RowFence, SqlFence
 from fencepost.testing.condition import until
-from tests.support.fences.database import DatabasePlace, MariadbPlace, PostgresqlPlace
+from tests.support.fences.database import DatabasePlace, MariadbPlace, PostgresqlPlace, waits
 from tests.support.fences.place import interrupted
 
 PLACES = {"postgresql": PostgresqlPlace, "mariadb": MariadbPlace}
@@ -36,18 +36,6 @@ def mariadb(tmp_path: Path) -> Iterator[MariadbPlace]:
     place = MariadbPlace(tmp_path)
     yield place
     place.close()
-
-
-def waits(place: DatabasePlace, watcher: Any, connection: Any) -> bool:
-    """Whether this connection waits: as PostgreSQL says, and in MariaDB, where there are many ways, for how long."""
-    if isinstance(place, PostgresqlPlace):
-        sql, who = "SELECT count(*) FROM pg_locks WHERE NOT granted AND pid = %s", connection.info.backend_pid
-    else:
-        sql = "SELECT count(*) FROM information_schema.processlist WHERE command = 'Query' AND time_ms > 50 AND id = %s"
-        who = connection.thread_id()
-    ((found,),) = place.statement(watcher, sql, who)
-    place.commit(watcher)
-    return bool(found)
 
 
 def while_a_newer_one_waits(place: DatabasePlace, older: Any, newer: Any) -> list[Any]:

@@ -237,3 +237,15 @@ DATABASES: dict[str, Callable[[Path], DatabasePlace]] = {
     "sqlite-sqlalchemy": SqlalchemySqlitePlace,
     "sqlite-django": DjangoSqlitePlace,
 }
+
+
+def waits(place: DatabasePlace, watcher: Any, connection: Any) -> bool:
+    """Whether this connection waits: as PostgreSQL says, and in MariaDB, where there are many ways, for how long."""
+    if isinstance(place, PostgresqlPlace):
+        sql, who = "SELECT count(*) FROM pg_locks WHERE NOT granted AND pid = %s", connection.info.backend_pid
+    else:
+        sql = "SELECT count(*) FROM information_schema.processlist WHERE command = 'Query' AND time_ms > 50 AND id = %s"
+        who = connection.thread_id()
+    ((found,),) = place.statement(watcher, sql, who)
+    place.commit(watcher)
+    return bool(found)

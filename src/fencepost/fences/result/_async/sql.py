@@ -49,7 +49,7 @@ class AsyncSqlResults:
         token = token_of(grant)
         claim = self._driver.dialect.statement("result_claim")
         await self._run(claim, self._key(check_name(name)) | {"token": token, "memory": MARK_OUTLIVES})
-        mark, value = await self._row(name)
+        mark, value = await self._row(name, current=True)
         check(name, token, mark)
         return value
 
@@ -60,7 +60,7 @@ class AsyncSqlResults:
         sql = KEEP.replace("{expires_in}", "NULL" if expires_in is None else repr(float(expires_in)))
         answer = await self._run(sql, self._key(check_name(name)) | params)
         if answer.changed == 0:
-            mark, kept = await self._row(name)
+            mark, kept = await self._row(name, current=True)
             if mark != token or kept != value:
                 raise Stale(name, token, mark)
 
@@ -84,8 +84,10 @@ class AsyncSqlResults:
                 await runtime.shielded(self._driver.rollback())
             raise
 
-    async def _row(self, name: str) -> tuple[int, str | None]:
-        rows = (await self._run(FIND, self._key(name))).rows
+    async def _row(self, name: str, *, current: bool = False) -> tuple[int, str | None]:
+        """The mark and the result; `current`: also if this transaction's reads are of the past, as MySQL's may be."""
+        lock = " FOR UPDATE" if current and self._driver.dialect is MYSQL else ""
+        rows = (await self._run(FIND + lock, self._key(name))).rows
         return (int(rows[0][0]), rows[0][1]) if rows else (0, None)
 
     async def _run(self, sql: str, params: dict[str, Any]) -> Answer:
