@@ -10,15 +10,54 @@ import struct
 import threading
 import time
 from collections.abc import Callable
-from typing import Protocol, TypeAlias, TypeVar
+from typing import Any, Protocol, TypeAlias, TypeVar
 
 from fencepost._runtime.clock import LONGEST_NAP, boottime
 
 T = TypeVar("T")
 Work: TypeAlias = Callable[[], T]
 Mutex = threading.Lock
-Event = threading.Event
 sleep = time.sleep
+
+
+class Event(threading.Event):
+    """A flag that threads wait for. It has no lock that an exception out of a signal handler could leave taken.
+
+    The one of `threading.Event` is taken by Python code: interrupted right after, nobody would ever let go of it, and
+    whoever sets the flag would wait for ever.
+    """
+
+    def __init__(self) -> None:
+        self._flag = False
+        # One lock for each thread that waits, taken until it is woken.
+        self._sleepers: list[Any] = []
+
+    def is_set(self) -> bool:
+        return self._flag
+
+    def set(self) -> None:
+        self._flag = True
+        for sleeper in list(self._sleepers):
+            try:
+                sleeper.release()
+            except RuntimeError:
+                # Woken before.
+                pass
+
+    def clear(self) -> None:
+        self._flag = False
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """True as soon as the flag is set, False if it is not within `timeout` seconds."""
+        if self._flag:
+            return True
+        sleeper = threading.Lock()
+        sleeper.acquire()
+        self._sleepers.append(sleeper)
+        try:
+            return self._flag or sleeper.acquire(timeout=-1 if timeout is None else max(timeout, 0.0))
+        finally:
+            self._sleepers.remove(sleeper)
 
 
 def in_thread(function: Callable[..., T], *args: object) -> T:

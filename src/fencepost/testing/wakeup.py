@@ -6,7 +6,6 @@ so each flavour stands in its event's own line of waiters.
 
 import asyncio
 import threading
-from typing import Any
 
 from fencepost._runtime import aio, threads
 
@@ -48,21 +47,16 @@ class Wakeup:
 
     def wait(self) -> None:
         """Return when the event is set, or was already, or at a nudge, also an earlier one. May return too early."""
-        condition: Any = self._event._cond  # type: ignore[attr-defined]
-        with condition:
-            if self._event.is_set():
-                return
-            condition._waiters.append(self)
+        self._event._sleepers.append(self)
         try:
-            self._bell.wait()
+            if not self._event.is_set():
+                self._bell.wait()
         finally:
             self._bell.clear()
-            with condition:
-                if self in condition._waiters:
-                    condition._waiters.remove(self)
+            self._event._sleepers.remove(self)
 
     def nudge(self) -> None:
         self._bell.set()
 
-    # What a condition calls on each of its waiters.
+    # What an event calls for each of those who wait for it.
     release = nudge

@@ -191,7 +191,7 @@ def test_a_death_is_noticed_also_while_another_thread_sleeps_until_a_letter_come
     first, second = two.queue("mine"), two.queue("it")
     reader = threading.Thread(target=two.engine.wait, args=(first, LONG))
     reader.start()
-    until(lambda: not two.engine._room._role)
+    until(lambda: two.engine._room._reader)
     answers = []
     waiter = threading.Thread(target=lambda: answers.append(two.engine.wait(second, LONG)))
     waiter.start()

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from fencepost.contract.answer import Busy, Granted
-from fencepost.engines.sqlite import gate
 from fencepost.testing.condition import until
+from tests.support.sqlite.shut import shut_gate
 
 PRIVATE_MOUNT = ("unshare", "-rm", "sh", "-c")
 
@@ -27,16 +27,13 @@ def test_sixteen_processes_that_come_first_at_once_make_one_file(path, child, us
     children = [child("own", f"name {number} ") for number in range(16)]
     assert [each.hears() for each in children] == [["ready"]] * 16
     path.parent.mkdir()
-    shut = gate.Gate(f"{path}-gate")
-    assert shut.try_enter()
-    for each in children:
-        each.go_on()
-    until(lambda: all(knocks(each.process.pid, f"{path}-gate") for each in children))
-    # Long enough for one that does not wait for its turn to make the file.
-    time.sleep(0.1)
-    assert not path.exists()
-    shut.leave()
-    shut.close()
+    with shut_gate(path):
+        for each in children:
+            each.go_on()
+        until(lambda: all(knocks(each.process.pid, f"{path}-gate") for each in children))
+        # Long enough for one that does not wait for its turn to make the file.
+        time.sleep(0.1)
+        assert not path.exists()
     tokens = [each.hears() for each in children]
     assert [word for word, *_ in tokens] == ["granted"] * 16
     assert len({token for _, token in tokens}) == 16

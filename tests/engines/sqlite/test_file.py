@@ -11,6 +11,7 @@ from fencepost.core.url import Url, parse_url
 from fencepost.engines.sqlite import gate
 from fencepost.engines.sqlite._sync.engine import Engine
 from fencepost.errors import FencepostWarning, Refused, Unavailable
+from tests.support.sqlite.shut import shut_gate
 
 pytestmark = pytest.mark.unit
 
@@ -59,10 +60,9 @@ def test_a_gate_that_was_deleted_is_made_anew_for_everybody(path, user, monkeypa
     assert seen == sorted(set(seen))
     assert [standing.claim for standing in three.engine.look("it").holders] == [before]
     # All of them are behind the same gate again.
-    assert one.engine._store.try_enter()
-    assert not two.engine._store.try_enter()
-    assert not three.engine._store.try_enter()
-    one.engine._store.leave()
+    for other in (two, three):
+        with pytest.raises(gate.Occupied):
+            one.engine._store.gate.alone(other.engine._store.gate.alone, lambda: pytest.fail("two are inside"))
 
 
 def test_a_gate_that_was_truncated_neither_kills_nor_forgets(path, user, monkeypatch):
@@ -82,11 +82,9 @@ def test_tokens_grow_when_the_clock_is_set_back(user, monkeypatch):
 
 
 def test_a_gate_busy_for_longer_than_the_patience_is_told_with_its_file(path, user):
-    one, two = user(), user(patience=0.05)
-    assert one.engine._store.try_enter()
-    with pytest.raises(Unavailable, match=r"locks\.db' is busy"):
+    two = user(patience=0.05)
+    with shut_gate(path), pytest.raises(Unavailable, match=r"locks\.db' is busy"):
         two.engine.names("")
-    one.engine._store.leave()
     assert two.engine.names("") == []
 
 

@@ -17,6 +17,7 @@ from fencepost.engines.sqlite import claim as claim_module
 from fencepost.engines.sqlite import mailbox
 from fencepost.engines.sqlite._async.engine import AsyncEngine
 from fencepost.testing.condition import until
+from tests.support.sqlite.shut import shut_gate
 
 # Leases are 60 s, and so long do those wait whom nobody tells.
 AT_ONCE = 20.0
@@ -316,12 +317,12 @@ async def test_when_the_task_that_reads_is_cancelled_another_reads_on(user, path
     for _ in range(3):
         await asyncio.sleep(0)
     assert len(engine._room._present) == 3
-    assert not engine._room._role
+    assert engine._room._reader
     tasks[0].cancel()
     await asyncio.wait(tasks[:1])
     for _ in range(3):
         await asyncio.sleep(0)
-    assert not engine._room._role
+    assert engine._room._reader
     await engine.withdraw(queued[0].request)
     one.engine.release(claim)
     granted = await asyncio.wait_for(tasks[1], AT_ONCE)
@@ -332,16 +333,14 @@ async def test_when_the_task_that_reads_is_cancelled_another_reads_on(user, path
     await engine.close()
 
 
-async def test_a_busy_gate_does_not_block_the_event_loop(user, path):
-    one = user()
+async def test_a_busy_gate_does_not_block_the_event_loop(path):
     engine = AsyncEngine(Url("sqlite", path=str(path)), clock=aio.BootClock(), patience=30.0)
     await engine.lease_open(Holder("asynchronous", "tasks"), LONG)
-    assert one.engine._store.try_enter()
-    task = asyncio.create_task(engine.names(""))
-    for _ in range(100):
-        await asyncio.sleep(0)
-    assert not task.done()
-    one.engine._store.leave()
+    with shut_gate(path):
+        task = asyncio.create_task(engine.names(""))
+        for _ in range(100):
+            await asyncio.sleep(0)
+        assert not task.done()
     assert await asyncio.wait_for(task, AT_ONCE) == []
     await engine.close()
 
@@ -355,7 +354,7 @@ def test_letters_that_come_one_by_one_stir_nobody_they_are_not_for(user):
     two.engine._claims.look_again = lambda request: looks.append(request.serial) or look_again(request)
     reader = threading.Thread(target=two.engine.wait, args=(idle, LONG))
     reader.start()
-    until(lambda: not two.engine._room._role)
+    until(lambda: two.engine._room._reader)
     # More than fit into the box, which never has more than one in it.
     for number in range(3 * two.engine._queue.mailbox.room):
         held = one.hold(f"busy {number}")

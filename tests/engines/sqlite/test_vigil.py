@@ -14,6 +14,7 @@ from fencepost.core.url import Url
 from fencepost.engines.sqlite import relay, transfer, vigil
 from fencepost.engines.sqlite._async.engine import AsyncEngine
 from fencepost.engines.sqlite._sync import room
+from fencepost.engines.sqlite.gate import Occupied
 from fencepost.engines.sqlite.mailbox import SOON, read
 from fencepost.engines.sqlite.vigil import FEW, LOOKS, MOST, WORTH, Vigil, runnable
 from fencepost.testing.condition import until
@@ -152,12 +153,19 @@ def test_a_gate_that_is_shut_for_a_moment_sends_nobody_the_long_way(line, monkey
     assert scene.heir.engine.release(granted(scene.heir, scene.inherits))
     held = granted(scene.third, scene.waits)
     store = scene.third.engine._store
-    enter, answers = store.gate.try_enter, iter([False, False])
+    alone, busy = store.gate.alone, [True, True]
+
+    def soon_alone(*args):
+        if busy:
+            busy.pop()
+            raise Occupied
+        return alone(*args)
+
     with monkeypatch.context() as patch:
         patch.setattr(store, "run", lambda *_: pytest.fail("took the long way"))
-        patch.setattr(store.gate, "try_enter", lambda: next(answers, True) and enter())
+        patch.setattr(store.gate, "alone", soon_alone)
         assert scene.third.engine.release(held)
-        assert next(answers, None) is None
+    assert not busy
 
 
 @pytest.mark.unit

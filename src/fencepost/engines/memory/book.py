@@ -1,6 +1,10 @@
 """Who holds and who waits, as plain data: what every engine has to remember, in the shortest form.
 
-Nothing here waits or reads a clock. Callers hold `lock`, pass the time in, and are told through `wake`.
+Nothing here waits or reads a clock. Callers go through `do`, pass the time in, and are told through `wake`.
+
+What counts is the leases and the entries on them, and what is done to those is one step each: a lease ends, an entry
+comes or goes, loses a name, or gets its tokens. The queues follow from them. So after an exception at any point, out of
+a signal handler, the queues are made again and everybody looks.
 """
 
 import itertools
@@ -10,6 +14,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from fencepost._runtime.state import StateLock
 from fencepost.contract.answer import Busy, Eviction, Gone, Granted, Queued, Renewal, Snapshot, Standing
@@ -20,6 +25,7 @@ from fencepost.core.token import next_token
 from fencepost.engines.memory.cell import Cells
 from fencepost.engines.memory.meter import Meters
 
+T = TypeVar("T")
 AUDIT_LENGTH = 1000
 Wake = Callable[[], object]
 
@@ -57,7 +63,9 @@ class Evicted:
 
 class Book:
     def __init__(self) -> None:
-        self.lock = StateLock()
+        self._lock = StateLock()
+        # While something is done: if it still is when the next one comes, that one was interrupted.
+        self._torn = False
         self.cells = Cells()
         self.meters = Meters()
         self._leases: dict[str, Lease] = {}
@@ -68,6 +76,36 @@ class Book:
         # Before that no lease ends: whoever opens or renews one that ends earlier says so here.
         self._quiet_until = math.inf
         self._tickets = itertools.count()
+
+    def do(self, work: Callable[..., T], *args: object) -> T:
+        """What `work` returns, done while nobody else changes anything."""
+        with self._lock:
+            if self._torn:
+                self._mend()
+            self._torn = True
+            result = work(*args)
+            self._torn = False
+        return result
+
+    def _mend(self) -> None:
+        """Whatever was interrupted has happened or not; nothing is half done after this, and all look again."""
+        entries = [entry for lease in self._leases.values() for entry in list(lease.entries.values())]
+        self._queues = {}
+        latest = max((entry.since for entry in entries), default=0.0)
+        for entry in sorted(entries, key=lambda entry: entry.turn):
+            for name in list(entry.tokens):
+                if name not in entry.asks:
+                    del entry.tokens[name]
+            for name in entry.asks:
+                self._queues.setdefault(name, {})[entry.request.holder.id, entry.request.serial] = entry
+            if not entry.asks:
+                del self._leases[entry.request.holder.id].entries[entry.request.serial]
+        # To be found out anew.
+        self._quiet_until = -math.inf
+        self._promote(list(self._queues), latest)
+        for entry in entries:
+            entry.wake()
+        self.cells.wake_all()
 
     def open(self, holder: Holder, expires_at: float) -> None:
         self._leases[holder.id] = Lease(holder, expires_at)
@@ -146,6 +184,9 @@ class Book:
         self._drop(entry, claim.name)
         self._promote([claim.name], now)
         return True
+
+    def release_all(self, claims: Iterable[Claim], now: float) -> tuple[bool, ...]:
+        return tuple(self.release(claim, now) for claim in claims)
 
     def share(self, claim: Claim, now: float) -> bool:
         lease = self._alive(claim.holder, now)
@@ -226,10 +267,15 @@ class Book:
     def _remove(self, entries: Iterable[Entry], now: float) -> None:
         freed = set()
         for entry in entries:
+            # It looks once we are through. Afterwards nobody could find it, if we are interrupted here.
+            entry.wake()
+            lease = self._leases.get(entry.request.holder.id)
+            if lease is not None:
+                # First, so that it goes whole: a request without some of its names would be another.
+                lease.entries.pop(entry.request.serial, None)
             for name in list(entry.asks):
                 freed.add(name)
                 self._drop(entry, name)
-            entry.wake()
         self._promote(freed, now)
 
     def _drop(self, entry: Entry, name: str) -> None:
@@ -244,7 +290,7 @@ class Book:
             self._tell_behind(name, entry.turn)
         lease = self._leases.get(holder_id)
         if not entry.asks and lease is not None:
-            del lease.entries[serial]
+            lease.entries.pop(serial, None)
 
     def _promote(self, freed: Collection[str], now: float) -> None:
         """Grant, in the order of their turns, whatever the change to the names in `freed` makes possible."""

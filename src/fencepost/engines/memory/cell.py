@@ -30,6 +30,11 @@ class Cells:
             wake()
         return cell
 
+    def wake_all(self) -> None:
+        for wakes in list(self._watchers.values()):
+            for wake in list(wakes):
+                wake()
+
     def watch(self, key: str, wake: Wake) -> None:
         self._watchers.setdefault(key, []).append(wake)
 

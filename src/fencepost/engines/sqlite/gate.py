@@ -14,12 +14,16 @@ import mmap
 import os
 import time
 import zlib
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any, TypeVar
 
 from fencepost._runtime.state import StateLock
 from fencepost.core.token import next_token
 from fencepost.engines.sqlite.inheritance import let_go_after_fork
+from fencepost.engines.sqlite.location import make_folder
 
+T = TypeVar("T")
 SIZE = 40960
 MAGIC = int.from_bytes(b"fencepst")
 AHEAD_US = 3_600_000_000
@@ -39,6 +43,7 @@ _NO_NOTES = bytearray(64)
 _NOTHING = memoryview(_NO_NOTES).cast("Q")
 _SHUT = fcntl.LOCK_EX | fcntl.LOCK_NB
 _OPEN = fcntl.LOCK_UN
+_flock = fcntl.flock
 
 
 def wall_us() -> int:
@@ -59,6 +64,10 @@ def hash_of(name: str) -> int:
     return zlib.crc32(name.encode())
 
 
+class Occupied(Exception):
+    """Somebody is inside the gate."""
+
+
 class Gate:
     """`fresh` is true after an entry that found no memory of the counter in the file."""
 
@@ -76,34 +85,36 @@ class Gate:
         self._last = 0
         let_go_after_fork(self)
 
-    def try_enter(self) -> bool:
-        """Shut the gate behind us, or say that somebody is inside."""
-        if not self._inside.acquire(False):
-            return False
-        try:
-            while True:
-                if self._fd < 0:
-                    self._fd = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-                fcntl.flock(self._fd, _SHUT)
-                status = os.fstat(self._fd)
-                if status.st_nlink:
-                    if status.st_size != SIZE or self.words is _NOTHING:
-                        self._prepare()
-                    return True
-                # Deleted under us: whoever comes now locks the new file, and so must we.
-                self._forget()
-        except BlockingIOError:
-            self._inside.release()
-            return False
-        except BaseException:
-            if self._fd >= 0:
-                fcntl.flock(self._fd, _OPEN)
-            self._inside.release()
-            raise
+    def alone(self, work: Callable[..., T], *args: Any) -> T:
+        """What `work` returns, done while nobody else on this host is inside; `Occupied` if somebody is.
 
-    def leave(self) -> None:
-        fcntl.flock(self._fd, _OPEN)
-        self._inside.release()
+        A signal handler may raise anywhere in here. So the gate is opened by calls into C alone, where no handler
+        runs before they are done, and from a `try` that begins before it is shut.
+        """
+        with self._inside:
+            try:
+                self._shut()
+                return work(*args)
+            finally:
+                if self._fd >= 0:
+                    _flock(self._fd, _OPEN)
+
+    def _shut(self) -> None:
+        while True:
+            if self._fd < 0:
+                make_folder(os.path.dirname(self.path))
+                self._fd = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            try:
+                _flock(self._fd, _SHUT)
+            except BlockingIOError:
+                raise Occupied from None
+            status = os.fstat(self._fd)
+            if status.st_nlink:
+                if status.st_size != SIZE or self.words is _NOTHING:
+                    self._prepare()
+                return
+            # Deleted under us: whoever comes now locks the new file, and so must we.
+            self._forget()
 
     def mint(self) -> int:
         """The next number, above all that were ever minted. Only inside the gate."""
@@ -111,7 +122,7 @@ class Gate:
         # As `next_token` says, without the call.
         number: int = max(words[LAST] + 1, wall_us())
         if number > words[CEILING]:
-            self._reserve(number + AHEAD_US)
+            self._reserve(words, number + AHEAD_US)
         words[LAST] = number
         return number
 
@@ -119,7 +130,7 @@ class Gate:
         """Never mint `number` or less again."""
         words = self.words
         if number > words[CEILING]:
-            self._reserve(number + AHEAD_US)
+            self._reserve(words, number + AHEAD_US)
         words[LAST] = max(words[LAST], number)
 
     def has_line(self, hashed: int) -> bool:
@@ -161,8 +172,13 @@ class Gate:
         # Real blocks, never a hole: writing through the map to a full disk would kill the process.
         os.posix_fallocate(self._fd, 0, SIZE)
         os.ftruncate(self._fd, SIZE)
-        self.notes = mmap.mmap(self._fd, SIZE)
-        self.words = words = memoryview(self.notes).cast("Q")
+        notes = mmap.mmap(self._fd, SIZE)
+        words = memoryview(notes).cast("Q")
+        self._fill(notes, words)
+        # Only now: whoever is interrupted on the way here does all of it again.
+        self.notes, self.words = notes, words
+
+    def _fill(self, notes: mmap.mmap, words: "memoryview[int]") -> None:
         known = words[KIND] == MAGIC
         durable = max(words[at] if words[at + 1] == _digest(words[at]) else 0 for at in RECORDS)
         self.rebooted = known and words[BOOT] != self._boot
@@ -172,9 +188,9 @@ class Gate:
         last = max(durable, self._last)
         words[DEVICE] = words[INODE] = words[CEILING] = 0
         words[RELAYS] = 0
-        self.notes[LINES.start : SIZE] = bytes(SIZE - LINES.start)
+        notes[LINES.start : SIZE] = bytes(SIZE - LINES.start)
         words[LAST] = last
-        self._reserve(next_token(last, wall_us()) + AHEAD_US)
+        self._reserve(words, next_token(last, wall_us()) + AHEAD_US)
         words[BOOT] = self._boot
         words[KIND] = MAGIC
         os.fsync(self._fd)
@@ -184,8 +200,7 @@ class Gate:
         finally:
             os.close(folder)
 
-    def _reserve(self, ceiling: int) -> None:
-        words = self.words
+    def _reserve(self, words: "memoryview[int]", ceiling: int) -> None:
         at = min(RECORDS, key=words.__getitem__)
         words[at], words[at + 1] = ceiling, _digest(ceiling)
         os.fsync(self._fd)

@@ -4,15 +4,19 @@ Many processes that hand a lock around leave each other cold caches, and then ev
 long as when it is repeated. So this is short, even where it says again what `Store` and the engine say.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 from fencepost.contract.answer import Granted, Queued
 from fencepost.core.claim import Claim, Mode, Request
+from fencepost.engines.sqlite.gate import Occupied
 from fencepost.engines.sqlite.mailbox import Letter, made
 from fencepost.engines.sqlite.place import LOOK_AFTER, Place
 from fencepost.engines.sqlite.queue import Queue
 from fencepost.engines.sqlite.vigil import Vigil
 
+A = TypeVar("A")
+T = TypeVar("T")
 # How often to try again while somebody is inside the gate.
 PATIENCE = 8
 
@@ -33,34 +37,23 @@ class Lane:
         self._now = queue.now
 
     def claim(self, request: Request) -> Granted | Queued | None:
-        gate = self._gate
-        try:
-            if not gate.try_enter() and not self._enter_soon():
-                return None
-            try:
-                return self.claim_inside(request)
-            finally:
-                gate.leave()
-        except OSError:
-            return None
+        return self._soon(self.claim_inside, request)
 
     def release(self, claim: Claim) -> Sequence[Letter] | None:
         """What to tell whoever has the name now."""
-        gate = self._gate
-        try:
-            if not gate.try_enter() and not self._enter_soon():
-                return None
-            try:
-                return self.release_inside(claim)
-            finally:
-                gate.leave()
-        except OSError:
-            return None
+        return self._soon(self.release_inside, claim)
 
-    def _enter_soon(self) -> bool:
+    def _soon(self, work: Callable[[A], T], what: A) -> T | None:
         """Whoever is inside is out within microseconds, and the long way takes longer than that."""
-        try_enter = self._gate.try_enter
-        return any(try_enter() for _ in range(PATIENCE))
+        alone = self._gate.alone
+        for _ in range(1 + PATIENCE):
+            try:
+                return alone(work, what)
+            except Occupied:
+                continue
+            except OSError:
+                break
+        return None
 
     def release_inside(self, claim: Claim) -> Sequence[Letter] | None:
         holder, _, ask, token = claim

@@ -77,10 +77,11 @@ class Mailbox:
         """Make the box. The way through /proc keeps the address short, however long the path."""
         self._reach(again=True)
         self.room = room()
-        name = secrets.token_hex(8)
-        self.inbox.bind(self._prefix + name)
-        self.name = name
+        name, inbox = secrets.token_hex(8), _socket()
+        inbox.bind(self._prefix + name)
         os.chmod(self._prefix + name, 0o600)
+        # Both or neither, and only now: one that was interrupted half-way here could not be made again.
+        self._inbox, self.name = inbox, name
 
     def is_there(self) -> bool:
         return bool(self.name) and os.path.exists(self._prefix + self.name)
@@ -176,9 +177,9 @@ class Mailbox:
 
     def _reach(self, *, again: bool = False) -> None:
         if self._directory < 0 or again:
-            if self._directory >= 0:
-                os.close(self._directory)
-                self._directory = -1
+            directory, self._directory = self._directory, -1
+            if directory >= 0:
+                os.close(directory)
             make_folder(self.folder)
             self._directory = os.open(self.folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
             self._prefix = f"/proc/self/fd/{self._directory}/"

@@ -49,7 +49,6 @@ class Queue:
         return self.store.execute(STATEMENTS[statement], args).rowcount
 
     def atomically(self, work: Callable[..., T], *args: Any) -> T:
-        self.letters = ()
         self.transfer.to_file()
         self.store.execute("BEGIN IMMEDIATE")
         result = work(*args)
@@ -156,6 +155,11 @@ class Queue:
         for row, token in zip(rows, tokens, strict=True):
             self.change("promote", row.name, row.number, token, self.now())
         self.tell(rows[0], tokens)
+
+    def tell_everyone(self) -> None:
+        """To look again: whoever had something to say to one of them was interrupted."""
+        for row in self.rows("everyone"):
+            self.tell(row)
 
     def tell(self, row: Row, tokens: tuple[int, ...] = ()) -> None:
         if row.mailbox is not None:

@@ -103,6 +103,10 @@ FROM claim c JOIN holder h ON h.id = c.holder
 WHERE name = ?1 AND waiting = 1 AND number > ?2
 ORDER BY number LIMIT 1
 
+-- name: everyone
+SELECT c.*, h.label, h.expires_at, h.pid, h.started, h.namespace, h.mailbox
+FROM claim c JOIN holder h ON h.id = c.holder
+
 -- name: request
 SELECT c.*, h.label, h.expires_at, h.pid, h.started, h.namespace, h.mailbox
 FROM claim c JOIN holder h ON h.id = c.holder

@@ -10,7 +10,6 @@ from typing import Any, TypeVar
 
 from fencepost.engines.sqlite.gate import DEVICE, INODE, LOW, Gate, boot_id
 from fencepost.engines.sqlite.inheritance import never_close
-from fencepost.engines.sqlite.location import make_folder
 from fencepost.engines.sqlite.relay import Tracks
 from fencepost.engines.sqlite.sql import SCHEMA, STATEMENTS
 from fencepost.engines.sqlite.trouble import is_damage
@@ -37,10 +36,12 @@ class Store:
         # When the leases of this engine end, as far as the file that is open knows them: counted from the send.
         self.lease_ends: dict[str, float] = {}
         self.execute: Callable[..., sqlite3.Cursor] = _not_open
-        # The gate's own, so that the busiest calls go straight to it.
-        self.try_enter: Callable[[], bool] = self._enter_first
-        self.leave = gate.leave
         self.mint = gate.mint
+
+    def alone(self, work: Callable[..., T], *args: Any) -> T:
+        """What `work` returns, done on the open file inside the gate; `Occupied` if somebody else is there."""
+        result: T = self.gate.alone(self.run, work, *args)
+        return result
 
     def run(self, work: Callable[..., T], *args: Any) -> T:
         """`work` on the file at the path. What a damaged one knew is gone, so the answer of a new one is definite."""
@@ -60,9 +61,10 @@ class Store:
             self._set_aside("corrupt")
             self._open()
             return work(*args)
-        except BaseException:
-            self.roll_back()
-            raise
+        finally:
+            # Whatever happened, also on the way here: a transaction left open would shut out everybody else.
+            if (connection := self._connection) is not None and connection.in_transaction:
+                connection.rollback()
 
     def is_paired(self) -> bool:
         """Whether the state file that we have open is the one that belongs to the gate.
@@ -95,11 +97,6 @@ class Store:
         if self._connection is not None:
             never_close(self._connection)
         self._connection, self._identity, self.execute = None, None, _not_open
-
-    def _enter_first(self) -> bool:
-        make_folder(os.path.dirname(self.path))
-        self.try_enter = self.gate.try_enter
-        return self.gate.try_enter()
 
     def _open(self) -> None:
         self.close()

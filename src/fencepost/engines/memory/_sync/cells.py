@@ -12,26 +12,21 @@ class Cells:
         self._clock = clock
 
     def read(self, key: str) -> Cell:
-        with self._book.lock:
-            return self._book.cells.read(key)
+        return self._book.do(self._book.cells.read, key)
 
     def write(self, key: str, value: str | None, version: int) -> Cell | None:
-        with self._book.lock:
-            return self._book.cells.write(key, value, version)
+        return self._book.do(self._book.cells.write, key, value, version)
 
     def watch(self, key: str, version: int, timeout: float) -> Cell:
         until = self._clock.now() + timeout
         woken = runtime.Event()
-        with self._book.lock:
-            self._book.cells.watch(key, woken.set)
+        self._book.do(self._book.cells.watch, key, woken.set)
         try:
             while True:
-                with self._book.lock:
-                    cell = self._book.cells.read(key)
+                cell = self._book.do(self._book.cells.read, key)
                 if cell.version != version or self._clock.now() >= until:
                     return cell
                 self._clock.wait(woken, until)
                 woken.clear()
         finally:
-            with self._book.lock:
-                self._book.cells.unwatch(key, woken.set)
+            self._book.do(self._book.cells.unwatch, key, woken.set)

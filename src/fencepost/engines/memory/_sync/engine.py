@@ -38,35 +38,29 @@ class MemoryEngine:
         self.cells = Cells(self._book, clock)
 
     def lease_open(self, holder: Holder, ttl: float) -> None:
-        with self._book.lock:
-            self._book.open(holder, self._clock.now() + ttl)
+        self._book.do(self._book.open, holder, self._clock.now() + ttl)
 
     def lease_renew(self, holder: Holder, ttl: float, claims: Collection[Claim]) -> Renewal:
         now = self._clock.now()
-        with self._book.lock:
-            return self._book.renew(holder, claims, now, now + ttl)
+        return self._book.do(self._book.renew, holder, claims, now, now + ttl)
 
     def lease_close(self, holder: Holder) -> None:
-        with self._book.lock:
-            self._book.close(holder, self._clock.now())
+        self._book.do(self._book.close, holder, self._clock.now())
 
     def claim(self, request: Request, *, wait: bool) -> Granted | Queued | Busy | Gone:
         woken = runtime.Event() if wait else None
-        with self._book.lock:
-            answer = self._book.claim(request, None if woken is None else woken.set, self._clock.now())
+        answer = self._book.do(self._book.claim, request, None if woken is None else woken.set, self._clock.now())
         return answer._replace(place=woken) if isinstance(answer, Queued) else answer
 
     def wait(self, queued: Queued, timeout: float) -> Granted | Queued | Gone:
         woken: runtime.Event = queued.place
         deadline = self._clock.now() + timeout
         while True:
-            with self._book.lock:
-                until = min(deadline, self._book.next_expiry(queued))
+            until = min(deadline, self._book.do(self._book.next_expiry, queued))
             self._clock.wait(woken, until)
             woken.clear()
             now = self._clock.now()
-            with self._book.lock:
-                answer = self._book.check(queued.request, woken.set, now)
+            answer = self._book.do(self._book.check, queued.request, woken.set, now)
             if not isinstance(answer, Queued):
                 return answer
             queued = answer._replace(place=woken)
@@ -74,36 +68,28 @@ class MemoryEngine:
                 return queued
 
     def withdraw(self, request: Request) -> None:
-        with self._book.lock:
-            self._book.withdraw(request, self._clock.now())
+        self._book.do(self._book.withdraw, request, self._clock.now())
 
     def release(self, claim: Claim) -> bool:
-        with self._book.lock:
-            return self._book.release(claim, self._clock.now())
+        return self._book.do(self._book.release, claim, self._clock.now())
 
     def release_all(self, claims: Sequence[Claim]) -> tuple[bool, ...]:
-        with self._book.lock:
-            return tuple(self._book.release(claim, self._clock.now()) for claim in claims)
+        return self._book.do(self._book.release_all, claims, self._clock.now())
 
     def share(self, claim: Claim) -> bool:
-        with self._book.lock:
-            return self._book.share(claim, self._clock.now())
+        return self._book.do(self._book.share, claim, self._clock.now())
 
     def look(self, name: str) -> Snapshot:
-        with self._book.lock:
-            return self._book.look(name, self._clock.now())
+        return self._book.do(self._book.look, name, self._clock.now())
 
     def names(self, prefix: str) -> Sequence[str]:
-        with self._book.lock:
-            return self._book.names(prefix, self._clock.now())
+        return self._book.do(self._book.names, prefix, self._clock.now())
 
     def evict(self, name: str, by: str) -> tuple[Claim, ...]:
-        with self._book.lock:
-            return self._book.evict(name, by, self._clock.now())
+        return self._book.do(self._book.evict, name, by, self._clock.now())
 
     def meter(self, key: str, rate: Rate, weight: int) -> float:
-        with self._book.lock:
-            return self._book.meters.take(key, rate, weight, self._clock.now())
+        return self._book.do(self._book.meters.take, key, rate, weight, self._clock.now())
 
     def close(self) -> None:
         """The book stays, for the others."""

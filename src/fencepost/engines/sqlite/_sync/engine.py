@@ -29,6 +29,7 @@ from fencepost.core.url import Url
 from fencepost.engines.sqlite._sync.cells import Cells
 from fencepost.engines.sqlite._sync.room import Room
 from fencepost.engines.sqlite.claim import Claims
+from fencepost.engines.sqlite.gate import Occupied
 from fencepost.engines.sqlite.lane import Lane
 from fencepost.engines.sqlite.lease import Leases
 from fencepost.engines.sqlite.location import locate
@@ -69,6 +70,8 @@ class SqliteEngine:
         self._generation = generation()
         self._mutex = runtime.Mutex()
         self._closed = False
+        # Whether something that others wait to hear may not have been said: whoever was to say it was interrupted.
+        self._unsaid = False
         self._store = Store(self._path)
         self._mailbox = Mailbox(self._store.mail)
         self._queue = Queue(self._store, self._mailbox, Peers(), clock.now)
@@ -110,10 +113,14 @@ class SqliteEngine:
 
     def release(self, claim: Claim) -> bool:
         if self._lane.is_open:
-            letters = self._lane.release(claim)
-            if letters is not None:
-                self._post(letters)
-                return True
+            try:
+                letters = self._lane.release(claim)
+                if letters is not None:
+                    self._post(letters)
+                    return True
+            except BaseException:
+                self._unsaid = True
+                raise
         return self._transact(self._claims.release, claim)
 
     def release_all(self, claims: Sequence[Claim]) -> tuple[bool, ...]:
@@ -176,8 +183,7 @@ class SqliteEngine:
         except EngineError:
             # SQLite has locks of its own: closed without the gate it is slower, not wrong.
             pass
-        self._mutex.acquire()
-        try:
+        with self._mutex:
             # Whoever came meanwhile is through, and nobody comes after this.
             self._closed = True
             self._store.close()
@@ -185,48 +191,54 @@ class SqliteEngine:
             self._room.close()
             self._queue.peers.close()
             self._store.gate.close()
-        finally:
-            self._mutex.release()
 
     def _transact(self, work: Callable[..., T], *args: object) -> T:
         """Do `work` alone on this host, then send what it has to say to others."""
-        store, queue = self._store, self._queue
+        queue = self._queue
+        if self._unsaid:
+            # Set again by whatever keeps it from being said now.
+            self._unsaid = False
+            self._transact(queue.atomically, queue.tell_everyone)
         try:
-            self._mutex.acquire()
-            try:
+            with self._mutex:
                 if self._closed:
                     raise Unavailable(f"lock state '{self._path}' was closed here: connect again")
-                if not store.try_enter():
-                    self._enter_later()
+                queue.letters = ()
                 try:
-                    result = store.run(work, *args)
-                finally:
-                    letters, queue.letters = queue.letters, ()
-                    store.leave()
-            finally:
-                self._mutex.release()
-        except (sqlite3.Error, OSError) as error:
-            raise explain(error, self._path) from error
-        if letters:
-            self._post(letters)
-        return result
+                    result = self._store.alone(work, *args)
+                except Occupied:
+                    result = self._alone_later(work, *args)
+                letters = self._queue.letters
+            if letters:
+                self._post(letters)
+            return result
+        except EngineError:
+            raise
+        except BaseException as error:
+            self._unsaid = True
+            if isinstance(error, (sqlite3.Error, OSError)):
+                raise explain(error, self._path) from error
+            raise
 
-    def _enter_later(self) -> None:
+    def _alone_later(self, work: Callable[..., T], *args: object) -> T:
         """Transactions take microseconds: spin, so that one who comes and goes can not keep us out; then nap."""
         began_at = boottime()
-        while boottime() < began_at + SPIN:
-            os.sched_yield()
-            if self._store.try_enter():
-                return
         attempt = 0
-        while not self._store.try_enter():
-            if boottime() >= began_at + self._patience:
+        while True:
+            if boottime() < began_at + SPIN:
+                os.sched_yield()
+            elif boottime() >= began_at + self._patience:
                 raise Unavailable(
                     f"lock state '{self._path}' is busy: another process has been inside its gate for "
                     f"{self._patience:g} s, or many were in turn"
                 )
-            runtime.sleep(backoff(attempt, random.random(), first=0.00005, most=0.0005))
-            attempt += 1
+            else:
+                runtime.sleep(backoff(attempt, random.random(), first=0.00005, most=0.0005))
+                attempt += 1
+            try:
+                return self._store.alone(work, *args)
+            except Occupied:
+                continue
 
     def _post(self, letters: Sequence[Letter]) -> None:
         """Send letters. Where nobody is at the address any more the grant goes to the next."""

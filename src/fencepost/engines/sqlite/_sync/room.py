@@ -6,7 +6,6 @@ leaves, for whatever reason, rings for another to take the role. No thread or ta
 """
 
 import select
-from collections import deque
 
 from fencepost._runtime import threads as runtime
 from fencepost._runtime.clock import LONGEST_NAP
@@ -15,6 +14,8 @@ from fencepost.engines.sqlite.place import Key, Place
 from fencepost.engines.sqlite.process import Peer
 from fencepost.engines.sqlite.vigil import AWAKE, Vigil
 
+READER = "reader"
+
 
 class Room:
     def __init__(self, box: mailbox.Mailbox, places: dict[Key, Place], vigil: Vigil, clock: runtime.Clock) -> None:
@@ -22,9 +23,10 @@ class Room:
         self._vigil = vigil
         self._places = places
         self._now = clock.now
-        self._present: deque[Place] = deque()
-        # Whoever takes the one thing in it reads: taking it is atomic in threads as well.
-        self._role = deque([True])
+        # Those who wait, the first first; and whoever of them reads, under READER. An exception out of a signal handler
+        # can not strike while an item of a dictionary is set or deleted, so that neither outlives its wait.
+        self._present: dict[int, Place] = {}
+        self._reader: dict[str, Place] = {}
         self._watched: dict[int, Peer] = {}
         self._epoll = select.epoll()
         self._address = ""
@@ -35,27 +37,27 @@ class Room:
         """Return when the place has stirred, or at `until`."""
         if place.watching or self._address != self._box.name:
             self._watch(place)
-        present, role = self._present, self._role
-        present.append(place)
+        present, reader, key = self._present, self._reader, id(place)
+        present[key] = place
         try:
             while not place.stirred and (left := until - self._now()) > 0:
-                try:
-                    role.pop()
-                except IndexError:
+                if reader.setdefault(READER, place) is place:
+                    self._read(place, until)
+                else:
                     if place.watching:
                         # Whoever reads may sleep in a call that brings letters only.
                         self.wake_reader()
                     place.bell = runtime.Event()
-                    if not place.stirred and not role:
+                    if not place.stirred and reader:
                         place.bell.wait(min(left, LONGEST_NAP))
-                    continue
-                try:
-                    self._read(place, until)
-                finally:
-                    role.append(True)
         finally:
-            present.remove(place)
-            if role and present:
+            del present[key]
+            try:
+                if reader[READER] is place:
+                    del reader[READER]
+            except KeyError:
+                pass
+            if present and not reader:
                 self._ring()
 
     def wake_reader(self) -> None:
@@ -69,10 +71,8 @@ class Room:
         self._watched.clear()
 
     def _ring(self) -> None:
-        try:
-            self._present[0].ring()
-        except IndexError:
-            pass
+        for place in list(self._present.values())[:1]:
+            place.ring()
 
     def _watch(self, place: Place) -> None:
         if self._address != self._box.name:
@@ -114,9 +114,12 @@ class Room:
                 elif len(self._places) > 1:
                     # It was found empty: what comes from here on fills it anew.
                     count = 0
-        except (OSError, ValueError):
-            # The mailbox was closed under us, and every place stirred.
-            if not self._closed:
+        except (Exception, KeyboardInterrupt, SystemExit) as error:
+            # What we may have taken out of the box, and not handed out, is lost: all must look. (A cancelled task
+            # has taken nothing.)
+            self._hand_out(None)
+            # Or the mailbox was closed under us, and every place stirred.
+            if not (self._closed and isinstance(error, (OSError, ValueError))):
                 raise
 
     def _stay_awake(self, place: Place) -> bytes | None:
