@@ -7,7 +7,6 @@ import pytest
 
 import fencepost
 from fencepost import Lost, Unavailable, Uncertain
-from fencepost.engines.redis.wire.threads import link
 from fencepost.fences import MemoryFence
 from fencepost.testing.condition import until
 from fencepost.testing.proxy import Proxy
@@ -52,13 +51,9 @@ def test_a_restart_without_memory_ends_in_lost_and_the_token_still_grows(server:
             fence.claim("a", old)
 
 
-def test_a_restart_with_a_log_of_all_writes_keeps_the_lock(
-    start_server: StartServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_restart_with_a_log_of_all_writes_keeps_the_lock(start_server: StartServer) -> None:
     server = start_server("--appendonly", "yes", "--appendfsync", "always")
     url = at(port_of(server))
-    # As if a second had passed since: the connections of before the restart are looked at first.
-    monkeypatch.setattr(link, "TRUSTED", 0.0)
     with fencepost.connect(url, ttl=60) as first, fencepost.connect(url, ttl=60) as second:
         held = first.lock("a").acquire()
         server.kill()

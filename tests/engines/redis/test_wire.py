@@ -212,3 +212,26 @@ def test_errors_and_what_is_no_redis_are_told_apart() -> None:
     assert reply.code == "NOPERM"
     with pytest.raises(ValueError, match="is this a Redis server"):
         Parser().feed(b"HTTP/1.1 400 Bad Request\r\n")
+
+
+@pytest.mark.parametrize("how", ["call", "calls"])
+def test_a_reply_too_many_is_not_taken_for_the_next(port: int, how: str) -> None:
+    link = threads.Link(Address(port=port), 60.0)
+    connection = link.take()
+    link.give_back(connection)
+    connection.sendall(pack("ECHO", "stray"))
+    until(connection.is_readable)
+    words = pack("ECHO", "two")
+    assert (link.call(words) if how == "call" else link.calls(words, 1)[0]) == b"two"
+    link.close()
+
+
+async def test_an_event_loop_ends_a_connection_that_answers_what_nobody_asked(port: int) -> None:
+    link = aio.Link(Address(port=port), 60.0)
+    connection = await link.connection()
+    assert connection._transport is not None
+    connection._transport.write(pack("ECHO", "stray"))
+    while connection.error is None:
+        await asyncio.sleep(0.005)
+    assert await link.call(pack("ECHO", "two")) == b"two"
+    link.close()

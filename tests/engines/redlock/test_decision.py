@@ -69,7 +69,7 @@ def held(*nodes: int, sent_at: float = 0.0) -> tuple[Lease, Entry]:
 
 
 def renewed(lease: Lease, replies: list[Any]) -> Any:
-    _, subjects = compose(lease, 5)
+    _, subjects = compose(lease, 5, Ballot(5, 5, is_vote))
     return judge(lease, subjects, replies, 100.0, 3)
 
 

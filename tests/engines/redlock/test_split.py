@@ -56,6 +56,79 @@ def test_an_even_split_between_two_is_resolved(nodes: list[ServerProcess]) -> No
         assert most == [1, 1]
 
 
+def test_three_who_have_a_vote_each_and_do_not_know_it_are_served_one_after_another(
+    nodes: list[ServerProcess],
+) -> None:
+    """Each hears two nodes say no; then the third gives it its vote, and that answer nobody waits for any more."""
+    ports = [port_of(node) for node in nodes[:3]]
+    holders = [Holder(f"{number:024d}", label) for number, label in enumerate("abc")]
+    requests = [Request(holder, 1, (Ask("x"),)) for holder in holders]
+    with ExitStack() as stack:
+        engines: list[Engine] = []
+        slow: list[Proxy] = []
+        for number, holder in enumerate(holders):
+            slow.append(stack.enter_context(Proxy(ports[number])))
+            ways = [slow[-1].port if node == number else port for node, port in enumerate(ports)]
+            url = parse_url(f"redlock://{','.join(f'127.0.0.1:{port}' for port in ways)}")
+            engines.append(Engine(url, clock=BootClock(), patience=60.0))
+            engines[-1].lease_open(holder, 300)
+            engines[-1]._ears.open()
+            for port in ports:
+                until(lambda port=port, id=holder.id: command(port, "EXISTS", f"fencepost\0lease\0{id}") == 1)
+        for port in ports:
+            command(port, "SET", "x", "fp:stranger:1:1:0:", "PX", 300_000)
+        queued = []
+        for number, (engine, request) in enumerate(zip(engines, requests, strict=True)):
+            slow[number].hold()
+            queued.append(engine.claim(request, wait=True))
+        for port in ports:
+            command(port, "DEL", "x", "fencepost\0queue\0x")
+        for number, holder in enumerate(holders):
+            slow[number].heal()
+            until(lambda number=number, id=holder.id: id.encode() in (command(ports[number], "GET", "x") or b""))
+        served: list[Claim] = []
+
+        def take(number: int) -> None:
+            granted = engines[number].wait(queued[number], 60)
+            assert isinstance(granted, Granted)
+            served.append(Claim(holders[number], 1, Ask("x"), granted.tokens[0]))
+            engines[number].release(served[-1])
+
+        threads = [threading.Thread(target=take, args=[number]) for number in range(3)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(60)
+        tokens = [claim.token or 0 for claim in served]
+        assert len(tokens) == 3
+        assert tokens == sorted(tokens)
+        for engine in engines:
+            engine.close()
+
+
+@pytest.mark.slow
+def test_many_threads_of_two_sessions_never_stand_still(nodes: list[ServerProcess]) -> None:
+    """Claims of one thread and releases of another cross: what comes late must not keep a vote from all others."""
+    failures: list[BaseException] = []
+
+    def contend(session: fencepost.Session) -> None:
+        try:
+            for _ in range(40):
+                session.lock("a").acquire(timeout=60).release()
+        except BaseException as error:
+            failures.append(error)
+
+    with ExitStack() as stack:
+        # A vote that nobody gives back ends with its lease: far later than anybody waits here.
+        sessions = [stack.enter_context(fencepost.connect(url_of(nodes[:3]), ttl=300)) for _ in range(2)]
+        threads = [threading.Thread(target=contend, args=[sessions[number % 2]]) for number in range(24)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert failures == []
+
+
 @pytest.mark.parametrize("count", [4, 5])
 def test_many_who_come_at_once_again_and_again_are_all_served(nodes: list[ServerProcess], count: int) -> None:
     nodes = nodes[:count]

@@ -1,5 +1,6 @@
 """One lease as its engine knows it: what is asked and held on it, and the bytes its commands have in common."""
 
+import itertools
 from collections.abc import Collection, Container
 from typing import NamedTuple
 
@@ -12,7 +13,7 @@ from fencepost.engines.redis.script import ASK, CLAIM, LEAVE, RENEW, Script
 from fencepost.engines.redis.waiter import Waiter
 
 EXCLUSIVE = Mode.EXCLUSIVE
-CLAIM_HEAD = CLAIM.head(5, 6)
+CLAIM_HEAD = CLAIM.head(5, 7)
 FLAGS = {(wait, opens): bulk(b"%d" % wait) + bulk(b"%d" % opens) for wait in (0, 1) for opens in (0, 1)}
 
 
@@ -55,9 +56,24 @@ class Batch(NamedTuple):
     subjects: list[Subject]
 
 
+class Epochs:
+    """The epoch of a lease, which a server knows too: see lua/queue.lua for what it is good for."""
+
+    def __init__(self) -> None:
+        self._numbers = itertools.count(1)
+        self.advance()
+
+    def advance(self) -> bytes:
+        """What was sent and not answered counts no more, once a server hears of anything that is sent from now on."""
+        self.now = b"%d" % next(self._numbers)
+        self.bulk = bulk(self.now)
+        return self.now
+
+
 class Lease:
     def __init__(self, holder: Holder, ttl: float, channel: str) -> None:
         self.holder = holder
+        self.epochs = Epochs()
         self.id = holder.id.encode()
         self.entries: dict[int, Entry] = {}
         # The slots in which the server knows of this lease, and the one where it stands also with nothing on it.
@@ -126,9 +142,10 @@ class Lease:
         if mode is EXCLUSIVE and not priority and len(entry.places) == 1:
             end = self._ending(self._tail + note.encode()) if note else self._end
             middle = self._middles.get(slot) or self._middle(slot, place.shard)
-            return CLAIM, b"%b%b%b$%d\r\n%b\r\n%b%b" % (CLAIM_HEAD, place.pair, middle, len(own), own, end, flags)
-        head = ASK.head(2, 4) + bulk(place.lock) + bulk(place.shard.mark)
-        return ASK, head + bulk(self.member(entry)) + flags + bulk(b"%d" % (priority * BAND))
+            words = (CLAIM_HEAD, place.pair, middle, len(own), own, end, flags, self.epochs.bulk)
+            return CLAIM, b"%b%b%b$%d\r\n%b\r\n%b%b%b" % words
+        head = ASK.head(2, 5) + bulk(place.lock) + bulk(place.shard.mark)
+        return ASK, head + bulk(self.member(entry)) + flags + self.epochs.bulk + bulk(b"%d" % (priority * BAND))
 
     def _middle(self, slot: int, shard: Shard) -> bytes:
         middle = self._middles[slot] = bulk(shard.lease(self.holder.id)) + shard.tail_bulk
@@ -166,7 +183,7 @@ class Lease:
         batches = []
         for slot, (shard, subjects) in self._by_slot({self.home[0]: self.home[1], **self.slots}).items():
             members = [(place.lock, self.member(entry)) for entry, _, place, _, _ in subjects]
-            batches.append(Batch(slot, leave(shard.lease(self.holder.id), shard, "close", members), []))
+            batches.append(Batch(slot, leave(self, shard, "close", members), []))
         return batches
 
     def _by_slot(self, shards: dict[int, Shard]) -> dict[int, tuple[Shard, list[Subject]]]:
@@ -197,9 +214,10 @@ def member(holder: Holder, request: Request, locks: list[bytes], ttl: int, chann
     return b"%b:%d:%d:%b:%b:%b" % (holder.id.encode(), request.serial, ttl, channel, kind.encode(), tail)
 
 
-def leave(first: bytes, shard: Shard, how: str, found: list[tuple[bytes, bytes]]) -> bytes:
+def leave(lease: Lease, shard: Shard, how: str, found: list[tuple[bytes, bytes]]) -> bytes:
     """The call that leaves nothing of these locks' members."""
-    return LEAVE.pack([first, *(lock for lock, _ in found)], shard.prefix, how, *(member for _, member in found))
+    keys = [shard.lease(lease.holder.id), *(lock for lock, _ in found)]
+    return LEAVE.pack(keys, shard.prefix, how, lease.epochs.now, *(member for _, member in found))
 
 
 def _is_alone(request: Request, name: str) -> bool:

@@ -1,6 +1,24 @@
 """Somebody who waits for a grant, and how it is told."""
 
-from typing import Protocol
+from typing import NamedTuple, Protocol
+
+
+class News(NamedTuple):
+    """A message to whoever waits. Without tokens, that it should look."""
+
+    holder: str
+    serial: int
+    tokens: tuple[int, ...]
+
+
+def news_of(message: bytes, nonce: str) -> News | None:
+    """What it says; nothing, if it is none of ours. Tokens are believed only with our nonce: anybody may publish."""
+    try:
+        holder, serial, tokens, *said = message.decode().split(":")
+        granted = tuple(map(int, tokens.split(","))) if said == [nonce] else ()
+        return News(holder, int(serial), granted)
+    except ValueError:
+        return None
 
 
 class Bell(Protocol):

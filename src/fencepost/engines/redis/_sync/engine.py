@@ -31,7 +31,7 @@ from fencepost.engines.redis.key import SINGLE, Place, Shard
 from fencepost.engines.redis.lease import Entry, Lease, leave, member
 from fencepost.engines.redis.resp import Reply
 from fencepost.engines.redis.script import EVICT, LEAVE, LOOK, NAMES, OPEN, RELEASE, RELEASE_ALL, RENEW, SHARE, Script
-from fencepost.engines.redis.waiter import Waiter
+from fencepost.engines.redis.waiter import Waiter, news_of
 from fencepost.engines.redis.wire import threads as wire
 from fencepost.errors import Unavailable
 
@@ -68,6 +68,8 @@ class RedisEngine:
         self._leases: dict[str, Lease] = {}
         self._places: dict[str, Place] = {}
         self._ear = wire.Ear(f"fencepost-{secrets.token_hex(8)}", self._deliver)
+        # Said with every grant that a message tells of: see lua/queue.lua.
+        self._nonce = secrets.token_hex(8)
         self.cells = Cells(self._server, self._prefix, self._ear, self._listen)
 
     def _connect(self, url: Url, patience: float) -> Server:
@@ -76,7 +78,7 @@ class RedisEngine:
     # Leases
 
     def lease_open(self, holder: Holder, ttl: float) -> None:
-        lease = Lease(holder, ttl, self._ear.channel)
+        lease = Lease(holder, ttl, f"{self._ear.channel},{self._nonce}")
         slot, shard = lease.home = self._home(holder)
         self._server.run(OPEN, OPEN.pack([shard.lease(holder.id)], lease.ttl), slot)
         lease.slots[slot] = shard
@@ -134,12 +136,18 @@ class RedisEngine:
         if wait and listening and entry.waiter is None:
             # The message of a grant comes on another connection, and may be here before the answer with our place.
             entry.waiter = Waiter()
+        epoch = lease.epochs.now
         script, command = lease.claim(entry, wait=wait and listening)
         place = entry.places[0]
-        if self._replicas:
-            reply = self._run_on_replicas(script, command, entry)
-        else:
-            reply = self._server.run(script, command, place.slot)
+        try:
+            if self._replicas:
+                reply = self._run_on_replicas(script, command, entry)
+            else:
+                reply = self._server.run(script, command, place.slot)
+        except BaseException:
+            # It may be on its way still: see lua/queue.lua.
+            lease.epochs.advance()
+            raise
         if place.slot not in lease.slots:
             lease.slots[place.slot] = place.shard
         if type(reply) is int:
@@ -153,6 +161,12 @@ class RedisEngine:
         if reply[0] == -1:
             self._forget(lease, FORGOTTEN)
             return Gone(FORGOTTEN)
+        if reply[0] == -2:
+            if epoch == lease.epochs.now:
+                lease.epochs.advance()
+                raise Unavailable("redis has heard more of this lease than we have said")
+            # Another thread's claim went unanswered while this was on its way: it did nothing.
+            return self.claim(request, wait=wait)
         if wait and not listening:
             lease.entries.pop(serial, None)
             self._listen()
@@ -218,9 +232,8 @@ class RedisEngine:
         else:
             text = member(request.holder, request, [place.lock for place in places], 0, b"")
         place = places[0]
-        self._server.run(
-            LEAVE, leave(place.shard.index, place.shard, "", [(each.lock, text) for each in places]), place.slot
-        )
+        found = [(each.lock, text) for each in places]
+        self._server.run(LEAVE, leave(lease or Lease(request.holder, 0, ""), place.shard, "", found), place.slot)
         if lease is not None:
             # Not before: whoever asks again must find the words in which it stands in the queue.
             lease.entries.pop(request.serial, None)
@@ -316,14 +329,17 @@ class RedisEngine:
                 entry.waiter.stir(over=reason)
 
     def _deliver(self, message: bytes) -> None:
-        holder, serial, tokens = message.decode().split(":")
+        news = news_of(message, self._nonce)
+        if news is None:
+            return
+        holder, serial, tokens = news
         if holder == ADDRESSEE:
-            self.cells.tell(int(serial))
+            self.cells.tell(serial)
             return
         lease = self._leases.get(holder)
-        entry = None if lease is None else lease.entries.get(int(serial))
+        entry = None if lease is None else lease.entries.get(serial)
         if entry is not None and entry.waiter is not None:
-            entry.waiter.stir(tuple(map(int, tokens.split(","))) if tokens else ())
+            entry.waiter.stir(tokens if len(tokens) == len(entry.places) else ())
 
     def _run_on_replicas(self, script: Script, command: bytes, entry: Entry) -> Reply:
         """A grant counts only once enough replicas have it; else it is undone."""

@@ -1,9 +1,10 @@
 -- Claim one name for one holder alone: granted in this one call if the name is free and nobody waits.
 -- The token; or below 0 for a place in the queue, with the ms after which to look again: -1 - ms; else see enter.lua.
--- KEYS lock, queue, lease, mark, index; ARGV 'fp:id:serial:', ':tail', ttl in ms, channel, wait, open
+-- KEYS lock, queue, lease, mark, index; ARGV 'fp:id:serial:', ':tail', ttl in ms, channel, wait, open, epoch
 -- The two frequent cases come first, without a function made or a table built: free, and held while we may wait.
 local state = redis.call('MGET', KEYS[1], KEYS[3], KEYS[4])
-if not state[1] and (state[2] or ARGV[6] == '1') and redis.call('EXISTS', KEYS[2]) == 0 then
+local timely = state[2] == ARGV[7]
+if not state[1] and (timely or (not state[2] and ARGV[6] == '1')) and redis.call('EXISTS', KEYS[2]) == 0 then
   local time = redis.call('TIME')
   local token = time[1] * 1000000 + time[2]
   local expires = token / 1000 + ARGV[3]
@@ -17,7 +18,7 @@ if not state[1] and (state[2] or ARGV[6] == '1') and redis.call('EXISTS', KEYS[2
     return redis.error_reply('WRONGTYPE the key holds something that is no lock')
   end
   if ARGV[6] == '1' then
-    redis.call('SET', KEYS[3], '1', 'PX', ARGV[3])
+    redis.call('SET', KEYS[3], ARGV[7], 'PX', ARGV[3])
   end
   redis.call('SET', KEYS[4], text)
   redis.call('ZADD', KEYS[5], expires, KEYS[1])
@@ -26,7 +27,7 @@ end
 local S = string.sub(KEYS[4], 1, -5)
 local me = string.sub(ARGV[1], 4) .. ARGV[3] .. ':' .. ARGV[4] .. ':x' .. ARGV[2]
 local value = state[1]
-if value and state[2] and ARGV[5] == '1' and string.sub(value, 1, 3) == 'fp:' and string.sub(value, 4, 4) ~= '*'
+if value and timely and ARGV[5] == '1' and string.sub(value, 1, 3) == 'fp:' and string.sub(value, 4, 4) ~= '*'
   and string.sub(value, 1, #ARGV[1]) ~= ARGV[1] then
   local last = redis.call('ZRANGE', KEYS[2], -1, -1, 'WITHSCORES')
   local time = redis.call('TIME')
@@ -45,4 +46,4 @@ if value and state[2] and ARGV[5] == '1' and string.sub(value, 1, 3) == 'fp:' an
     return -1 - math.max(0, redis.call('PTTL', S .. 'lease\0' .. string.match(last[1], '^[^:]*')))
   end
 end
-local lock, wait, open, lead = KEYS[1], ARGV[5] == '1', ARGV[6] == '1', 0
+local lock, wait, open, lead, epoch = KEYS[1], ARGV[5] == '1', ARGV[6] == '1', 0, ARGV[7]

@@ -1,11 +1,16 @@
 -- The full answer to a request, whatever has happened to it: its tokens; or its place, with those ahead and when to
--- look again; or, not waiting, the same without the place. Expects me (the member), lock, wait, open, lead.
+-- look again; or, not waiting, the same without the place. Expects me (the member), lock, wait, open, lead, epoch.
 local mine = parse(me)
-if open then
-  redis.call('SET', S .. 'lease\0' .. mine.id, '1', 'PX', mine.ttl)
-elseif not is_alive(mine.id) then
+local lease = S .. 'lease\0' .. mine.id
+local known = redis.call('GET', lease)
+if known and known + 0 > epoch + 0 then
+  return { -2 }
+elseif open then
+  redis.call('SET', lease, epoch, 'PX', mine.ttl)
+elseif not known then
   return { -1 }
 end
+raise(mine, epoch)
 local asks = asks_of(mine, lock)
 
 local tokens, count = tokens_of(mine, asks)

@@ -1,8 +1,16 @@
 -- Who holds, who waits, who is next: shared by all scripts that meet others. Expects S, the
 -- prefix of a shard's keys, and me, the member of whoever asks, or nil.
 --
--- A waiter is a member of its lock's queue, `id:serial:ttl:channel:kind:tail`, scored by its arrival in µs, less 2^45
--- for each step of its priority: over a year, and a hundred of them are still exact in a double. Its kind is x
+-- A lease is a key whose value is its *epoch*. A session goes on to the next whenever something that it sent, and that
+-- could make it a holder or a waiter, was not answered; every claim says the epoch it was made in, and one of
+-- an epoch before the lease's does nothing: { -2 }. That is the mark by which a claim that was held up on its way, and
+-- comes after its request was asked again, given up or given back, has no effect. A session says its new epoch with
+-- whatever it sends next of that request. Nothing else needs the mark: a release, a withdrawal and a sharing name
+-- the one request they are about, whose serial is never used again, and a renewal keeps only what is there.
+--
+-- A waiter is a member of its lock's queue, `id:serial:ttl:channel,nonce:kind:tail`, scored by its arrival in µs, less 2^45
+-- for each step of its priority: over a year, and a hundred of them are still exact in a double. The nonce is said with the
+-- message that it was granted: nobody else could know it who may not write the lock himself. Its kind is x
 -- (alone), s (shared), cWEIGHT,LIMIT (counted), or m (several names, listed in the tail).
 -- The lock key of a name held alone is `fp:id:serial:token:tail`; of one that is shared or counted `fp:*:s` or
 -- `fp:*:c`, and its holders are in a hash: `id:serial` = `token:kind:tail`. Any other value is a stranger's.
@@ -41,6 +49,18 @@ local function asks_of(waiter, lock)
   return { { lock, waiter.kind, waiter.tail } }
 end
 
+-- Go on to this epoch of a lease, if it is not in it or past it. A lease that is not known here is made known for its ttl,
+-- for claims that would make it known themselves.
+local function raise(waiter, epoch)
+  local lease = S .. 'lease\0' .. waiter.id
+  local known = redis.call('GET', lease)
+  if known and known + 0 < epoch + 0 then
+    redis.call('SET', lease, epoch, 'KEEPTTL')
+  elseif not known and epoch ~= '1' and waiter.ttl > 0 then
+    redis.call('SET', lease, epoch, 'PX', waiter.ttl)
+  end
+end
+
 local function is_alive(key)
   return redis.call('EXISTS', S .. 'lease\0' .. string.match(key, '^[^:]*')) == 1
 end
@@ -55,7 +75,8 @@ local function send_news()
   for _, message in ipairs(news) do
     local waiter, text = message[1], message[2]
     if text ~= '' or not told[waiter.key] then
-      redis.call('PUBLISH', waiter.channel, waiter.key .. ':' .. text)
+      local channel, nonce = string.match(waiter.channel, '^([^,]*),?(.*)$')
+      redis.call('PUBLISH', channel, waiter.key .. ':' .. text .. (text == '' and '' or ':' .. nonce))
     end
   end
 end

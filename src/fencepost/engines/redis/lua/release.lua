@@ -10,7 +10,8 @@ if held and string.sub(held, 1, #ARGV[1]) == ARGV[1] then
     return 1
   end
   local shard = string.sub(KEYS[3], 1, -6)
-  local id, serial, ttl, channel, tail = string.match(first[1], '^([^:]*):([^:]*):([^:]*):([^:]*):x:(.*)$')
+  local id, serial, ttl, channel, nonce, tail =
+    string.match(first[1], '^([^:]*):([^:]*):([^:]*):([^:,]*),?([^:]*):x:(.*)$')
   local state = id and redis.call('MGET', shard .. 'lease\0' .. id, shard .. 'mark')
   if id and state[1] then
     local time = redis.call('TIME')
@@ -19,7 +20,7 @@ if held and string.sub(held, 1, #ARGV[1]) == ARGV[1] then
     redis.call('SET', shard .. 'mark', token)
     redis.call('SET', KEYS[1], 'fp:' .. id .. ':' .. serial .. ':' .. token .. ':' .. tail, 'PX', ttl)
     redis.call('ZADD', KEYS[3], 'GT', now / 1000 + ttl, KEYS[1])
-    redis.call('PUBLISH', channel, id .. ':' .. serial .. ':' .. token)
+    redis.call('PUBLISH', channel, id .. ':' .. serial .. ':' .. token .. ':' .. nonce)
     return 1
   end
   if not id then

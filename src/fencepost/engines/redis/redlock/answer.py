@@ -26,11 +26,16 @@ def note_votes(lease: Lease, entry: Entry, replies: list[Reply | None], sent_at:
             entry.queued_at[node] = sent_at
             entry.lose_vote(node, sent_at)
             lease.nodes.add(node)
-        else:
+        elif reply[0] == -1:
             entry.lose_vote(node, sent_at)
             lease.nodes.discard(node)
             unknown += 1
     return unknown
+
+
+def is_void(reply: Reply | None) -> bool:
+    """Whether a claim came to a node after its lease had gone on to another epoch: see lua/queue.lua."""
+    return type(reply) is list and reply[0] == -2
 
 
 def ahead(entry: Entry, replies: list[Reply | None], majority: int) -> tuple[Claim, ...]:

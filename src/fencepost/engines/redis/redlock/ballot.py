@@ -1,22 +1,47 @@
 """One question to all nodes, and when its answer is known: often before the last of them has answered."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 
 from fencepost.engines.redis.resp import Reply
 from fencepost.errors import EngineError, Refused, Unavailable
+
+# How long whoever is patient hears on.
+GRACE = 0.05
+# The way of what is still to be sent.
+PENDING = object()
 
 
 class Ballot:
     """Collects what nodes say until `need` of them say aye, or that can not come any more.
 
     A no needs as many answers as an aye does: what fewer nodes know of is not safe from the loss of the others.
-    `asked` are the nodes that are asked; by default all.
+    Whoever is `patient` hears after a no what the others say, too, for a little while: one of them may have said aye.
+    `asked` are the nodes that are asked; by default all. `ways` are the connections on which they still owe an answer,
+    also to whoever has gone on since: what was said on them may come late.
     """
 
-    __slots__ = ("_is_aye", "_left", "asked", "ayes", "decided", "failures", "need", "replies")
+    __slots__ = (
+        "_is_aye",
+        "_left",
+        "asked",
+        "ayes",
+        "decided",
+        "failures",
+        "is_known",
+        "need",
+        "patient",
+        "replies",
+        "ways",
+    )
 
     def __init__(
-        self, size: int, need: int, is_aye: Callable[[Reply], bool], asked: Collection[int] | None = None
+        self,
+        size: int,
+        need: int,
+        is_aye: Callable[[Reply], bool],
+        asked: Collection[int] | None = None,
+        *,
+        patient: bool = False,
     ) -> None:
         self._is_aye = is_aye
         self.need = need
@@ -26,11 +51,16 @@ class Ballot:
         self.replies: list[Reply | None] = [None] * size
         self.failures: dict[int, EngineError] = {}
         self.decided = need <= 0
+        self.patient = patient
+        # Whether the answer is known, though there is more to hear.
+        self.is_known = False
+        self.ways: list[object | None] = [None] * size
 
     def hear(self, node: int, reply: Reply) -> bool:
         """Whether the answer is known now."""
         self._left -= 1
         self.replies[node] = reply
+        self.ways[node] = None
         if self._is_aye(reply):
             self.ayes += 1
             if self.ayes >= self.need:
@@ -45,8 +75,17 @@ class Ballot:
         return self._decide()
 
     def _decide(self) -> bool:
-        self.decided = self.decided or not self._left or (self.ayes + self._left < self.need <= self.answered)
+        self.is_known = self.ayes + self._left < self.need <= self.answered
+        self.decided = self.decided or not self._left or (self.is_known and not self.patient)
         return self.decided
+
+    def may_overtake(self, node: int, way: object) -> bool:
+        """Whether what is said to a node on that way may be heard there before what was said in this ballot."""
+        return self.ways[node] is not None and self.ways[node] is not way
+
+    def may_be_overtaken(self, ways: Sequence[object]) -> bool:
+        """The same, of any node."""
+        return any(way is not None and way is not other for way, other in zip(self.ways, ways, strict=True))
 
     @property
     def answered(self) -> int:

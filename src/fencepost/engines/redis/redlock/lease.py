@@ -11,15 +11,16 @@ from typing import NamedTuple
 from fencepost.core.claim import Mode, Request
 from fencepost.core.holder import Holder
 from fencepost.engines.redis.key import SINGLE, Place
-from fencepost.engines.redis.lease import member
+from fencepost.engines.redis.lease import Epochs, member
 from fencepost.engines.redis.record import tail_of
+from fencepost.engines.redis.redlock.ballot import Ballot
 from fencepost.engines.redis.redlock.script import ASK, CLAIM, LEAVE
 from fencepost.engines.redis.redlock.waiter import Waiter
 from fencepost.engines.redis.resp import bulk
 from fencepost.engines.redis.script import Script
 
-CLAIM_HEAD = CLAIM.head(4, 6)
-ASK_HEAD = ASK.head(2, 3)
+CLAIM_HEAD = CLAIM.head(4, 7)
+ASK_HEAD = ASK.head(2, 4)
 FLAGS = {(wait, opens): bulk(b"%d" % wait) + bulk(b"%d" % opens) for wait in (0, 1) for opens in (0, 1)}
 
 
@@ -49,6 +50,8 @@ class Entry:
         self.votes: dict[int, Vote] = {}
         # When the claim was sent that a node answered with a place in its queue.
         self.queued_at: dict[int, float] = {}
+        # What was sent of it that may make it a holder or a waiter, and that not all nodes have answered.
+        self.asked: list[Ballot] = []
         self._given_at = 0.0
         self._distrusted: set[int] = set()
         self.alone = request.asks[0].mode is Mode.EXCLUSIVE
@@ -58,6 +61,12 @@ class Entry:
     @property
     def name(self) -> str:
         return self.request.asks[0].name
+
+    def ask(self, ballot: Ballot) -> list[Ballot]:
+        """About to be asked for; those before it whose words may still be on their way."""
+        before = [each for each in self.asked if any(each.ways)] if self.asked else []
+        self.asked = [*before, ballot]
+        return before
 
     def hear_vote(self, node: int, token: int, now: float) -> None:
         """A node tells that its vote has come to us: after it answered that we had to wait for it."""
@@ -94,6 +103,7 @@ class Lease:
     def __init__(self, holder: Holder, ttl: float, channel: str) -> None:
         self.holder = holder
         self.id = holder.id.encode()
+        self.epochs = Epochs()
         self.ttl = max(1, int(ttl * 1000))
         self.entries: dict[int, Entry] = {}
         # What was given up, until a majority has confirmed that: asked again, it must be known as it was.
@@ -137,10 +147,10 @@ class Lease:
         else:
             start = ASK_HEAD + place.lock_bulk + bulk(SINGLE.mark) + bulk(self.member(entry))
             script = ASK
-        known = start + FLAGS[wait, False]
+        known = start + FLAGS[wait, False] + self.epochs.bulk
         if len(self.nodes) == size:
             return script, [known] * size
-        unknown = start + FLAGS[wait, True]
+        unknown = start + FLAGS[wait, True] + self.epochs.bulk
         return script, [known if node in self.nodes else unknown for node in range(size)]
 
     def member(self, entry: Entry) -> bytes:
@@ -152,13 +162,13 @@ class Lease:
 
     def leave(self, entry: Entry) -> bytes:
         """The call that leaves nothing of the entry at a node."""
-        return LEAVE.pack([SINGLE.index, entry.place.lock], SINGLE.prefix, "", self.member(entry))
+        return LEAVE.pack([self.key, entry.place.lock], SINGLE.prefix, "", self.epochs.now, self.member(entry))
 
     def close(self) -> bytes:
         """The call that leaves nothing of the lease at a node."""
         entries = list(self.entries.values())
         locks = [entry.place.lock for entry in entries]
-        return LEAVE.pack([self.key, *locks], SINGLE.prefix, "close", *map(self.member, entries))
+        return LEAVE.pack([self.key, *locks], SINGLE.prefix, "close", self.epochs.now, *map(self.member, entries))
 
     def value(self, entry: Entry) -> bytes:
         """The entry as the lock that it holds alone."""

@@ -7,6 +7,7 @@ count from the next renewal on. So a lock that another held in between is not re
 from typing import NamedTuple
 
 from fencepost.engines.redis.key import SINGLE
+from fencepost.engines.redis.redlock.ballot import PENDING, Ballot
 from fencepost.engines.redis.redlock.lease import Entry, Lease, Vote
 from fencepost.engines.redis.redlock.script import RENEW
 from fencepost.engines.redis.resp import Reply, bulk
@@ -30,19 +31,27 @@ class Verdict(NamedTuple):
     gone: dict[tuple[int, str], str]
 
 
-def compose(lease: Lease, size: int) -> tuple[list[bytes], list[Subject]]:
+def compose(lease: Lease, size: int, ballot: Ballot) -> tuple[list[bytes], list[Subject]]:
     """For each node its command, and what all of them are about."""
     everyone = frozenset(range(size))
     subjects = []
-    for entry in list(lease.entries.values()):
+    epoch = lease.epochs.bulk
+    for serial, entry in list(lease.entries.items()):
         lacking = everyone - entry.votes.keys() if entry.token is not None and entry.alone else frozenset[int]()
+        if lacking:
+            # A release that does not see this has taken the entry away by now; one that comes later sees it.
+            ballot.ways = [PENDING] * size
+            entry.ask(ballot)
+            if serial not in lease.entries:
+                continue
         subjects.append(Subject(entry, entry.token is not None, lacking))
     keys = b"".join(
         (
-            RENEW.head(4 + len(subjects), 1 + len(subjects)),
+            RENEW.head(4 + len(subjects), 2 + len(subjects)),
             *map(bulk, (lease.key, SINGLE.index, SINGLE.audit, SINGLE.mark)),
             *(subject.entry.place.lock_bulk for subject in subjects),
             bulk(b"%d" % lease.ttl),
+            epoch,
         )
     )
     said = [bulk(_say(lease, subject)) for subject in subjects]

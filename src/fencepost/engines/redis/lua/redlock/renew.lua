@@ -1,13 +1,16 @@
 -- Keep a lease on this node, and every vote and place that it has here, for a full ttl more: one call for them all.
--- KEYS lease, index, audit, mark, locks…; ARGV ttl in ms, and for each lock 'fp:id:serial:' for a vote to hold it alone,
--- '^fp:id:serial:token:tail' for one that this node has not given and may give now, '#id:serial' for a vote to
+-- KEYS lease, index, audit, mark, locks…; ARGV ttl in ms, epoch, and for each lock 'fp:id:serial:' for a vote to hold it
+-- alone, '^fp:id:serial:token:tail' for one that this node has not given and may give now, '#id:serial' for a vote to
 -- share it, '=member' for a place.
 -- 1 if all is well. Else whether the lease was known, and what is not as it was said: position, and '-' for what is not
 -- here, '!by' for what was evicted, '+token' for a place that has become a vote.
 local S = string.sub(KEYS[2], 1, -6)
 local ttl = ARGV[1] + 0
-local known = redis.call('EXISTS', KEYS[1])
-redis.call('SET', KEYS[1], '1', 'PX', ttl)
+local epoch = redis.call('GET', KEYS[1])
+local known = epoch and 1 or 0
+-- Nothing is given to a claim that was given back since this was sent, nor to a lease that was closed.
+local timely = epoch and epoch + 0 <= ARGV[2] + 0
+redis.call('SET', KEYS[1], timely and ARGV[2] or epoch or ARGV[2], 'PX', ttl)
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
 local amiss = { known }
@@ -31,7 +34,7 @@ for first = 5, #KEYS, 500 do
   local last = math.min(first + 499, #KEYS)
   local values = redis.call('MGET', unpack(KEYS, first, last))
   for i = first, last do
-    local lock, said, value = KEYS[i], ARGV[i - 3], values[i - first + 1]
+    local lock, said, value = KEYS[i], ARGV[i - 2], values[i - first + 1]
     local sort = string.sub(said, 1, 1)
     local key = string.match(said, '^([^:]*:[^:]*)', (sort == 'f' and 4) or (sort == '^' and 5) or 2)
     local own = 'fp:' .. key .. ':'
@@ -53,7 +56,7 @@ for first = 5, #KEYS, 500 do
         end
       else
         found = why_gone(key)
-        if sort == '^' and found == '-' and redis.call('SET', lock, string.sub(said, 2), 'NX', 'PX', ttl) then
+        if sort == '^' and timely and found == '-' and redis.call('SET', lock, string.sub(said, 2), 'NX', 'PX', ttl) then
           local token = string.match(said, '^%d+', #own + 2)
           local mark = redis.call('GET', KEYS[4]) or now + 200000
           redis.call('SET', KEYS[4], string.format('%.0f', math.max(token, mark)))

@@ -27,7 +27,7 @@ from fencepost.engines.redis.key import SINGLE, Place
 from fencepost.engines.redis.lease import member
 from fencepost.engines.redis.redlock._sync.census import names
 from fencepost.engines.redis.redlock.agreement import agree
-from fencepost.engines.redis.redlock.answer import agreed, ahead, note_votes
+from fencepost.engines.redis.redlock.answer import agreed, ahead, is_void, note_votes
 from fencepost.engines.redis.redlock.ballot import Ballot, any_reply, is_one, is_vote
 from fencepost.engines.redis.redlock.fleet import threads as fleet
 from fencepost.engines.redis.redlock.lease import Entry, Lease
@@ -38,11 +38,13 @@ from fencepost.engines.redis.redlock.tally import Tally
 from fencepost.engines.redis.redlock.waiter import Waiter
 from fencepost.engines.redis.resp import Reply, bulk
 from fencepost.engines.redis.script import LOOK, OPEN
+from fencepost.engines.redis.waiter import news_of
 from fencepost.errors import Refused, Unavailable
 
 AUDIT_LENGTH = 1000
 MOST_PLACES = 10_000
 RELEASE_HEAD = RELEASE.head(3, 2)
+RELEASE_LATE_HEAD = RELEASE.head(3, 3)
 MARK = bulk(SINGLE.mark)
 FORGOTTEN = "a majority of nodes has no lease of this holder: it ended, or they lost their memory"
 
@@ -68,6 +70,8 @@ class RedlockEngine:
         self._now = clock.now
         self._fleet = fleet.Fleet(nodes, timeout)
         channel = f"fencepost-{secrets.token_hex(8)}"
+        # Said with every vote that a message tells of: see lua/queue.lua.
+        self._nonce = secrets.token_hex(8)
         self._ears = fleet.Ears(nodes, timeout, self._majority, channel, self._deliver)
         self._leases: dict[str, Lease] = {}
         self._places: dict[str, Place] = {}
@@ -75,7 +79,7 @@ class RedlockEngine:
     # Leases
 
     def lease_open(self, holder: Holder, ttl: float) -> None:
-        lease = Lease(holder, ttl, self._ears.channel)
+        lease = Lease(holder, ttl, f"{self._ears.channel},{self._nonce}")
         lease.base = self._now()
         ballot = self._ballot(any_reply)
         self._fleet.ask(OPEN, [OPEN.pack([lease.key], lease.ttl)] * self._size, ballot)
@@ -89,8 +93,8 @@ class RedlockEngine:
             return Renewal(alive=False)
         lease.ttl = max(1, int(ttl * 1000))
         sent_at = self._now()
-        commands, subjects = compose(lease, self._size)
         ballot = self._ballot(any_reply, self._size)
+        commands, subjects = compose(lease, self._size, ballot)
         self._fleet.ask(RENEW, commands, ballot)
         verdict = judge(lease, subjects, ballot.replies, sent_at, self._majority)
         if not verdict.alive:
@@ -134,11 +138,16 @@ class RedlockEngine:
             self._ears.open()
         # Ask without a place first: where nobody is in the way there is nothing to listen for.
         listening = self._ears.is_open
-        script, commands = lease.claim(entry, self._size, wait=wait and listening)
-        entry.queued += wait and listening
-        ballot = Ballot(self._size, self._majority, is_vote)
+        epoch = lease.epochs.now
+        waits = wait and listening
+        script, commands = lease.claim(entry, self._size, wait=waits)
+        entry.queued += waits
+        # Whoever has to wait has the time to hear all: a vote that it did not hear of would be lost to everybody.
+        ballot = Ballot(self._size, self._majority, is_vote, patient=waits)
         sent_at = self._now()
-        self._fleet.ask(script, commands, ballot)
+        self._fleet.ask(
+            script, commands, ballot, entry.ask(ballot), lambda: self._claim_late(lease, entry, wait=waits)
+        )
         unknown = note_votes(lease, entry, ballot.replies, sent_at, self._now())
         if entry.token is not None and not entry.holds(entry.token, self._majority):
             # Asked again after it was granted, and taken away meanwhile: whatever comes now is another grant.
@@ -148,6 +157,12 @@ class RedlockEngine:
         if unknown >= self._majority:
             self._forget(lease, FORGOTTEN)
             return Gone(FORGOTTEN)
+        if any(map(is_void, ballot.replies)):
+            if epoch == lease.epochs.now:
+                lease.epochs.advance()
+                raise Unavailable("nodes have heard more of this lease than we have said")
+            # Another thread's claim was given up while this was on its way: it did nothing there.
+            return self.claim(request, wait=wait)
         ballot.check(self._majority)
         if not wait:
             return self._refuse(lease, entry, ballot)
@@ -155,7 +170,15 @@ class RedlockEngine:
             self._ears.open()
             return self.claim(request, wait=True)
         self._ears.mend()
-        return self._queue(lease, entry, ballot.replies)
+        return self._queue(lease, entry, ballot)
+
+    def _claim_late(self, lease: Lease, entry: Entry, *, wait: bool) -> list[bytes]:
+        lease.epochs.advance()
+        return lease.claim(entry, self._size, wait=wait)[1]
+
+    def _leave_late(self, lease: Lease, entry: Entry) -> list[bytes]:
+        lease.epochs.advance()
+        return [lease.leave(entry)] * self._size
 
     def _win(self, lease: Lease, entry: Entry) -> Granted:
         """A majority of votes is ours: make sure that one also stands behind the token."""
@@ -194,7 +217,13 @@ class RedlockEngine:
         script, commands = lease.claim(entry, self._size, wait=self._ears.is_open)
         ballot = self._ballot(is_vote, self._size)
         sent_at = self._now()
-        self._fleet.ask(script, commands, ballot)
+        self._fleet.ask(
+            script,
+            commands,
+            ballot,
+            entry.ask(ballot),
+            lambda: self._claim_late(lease, entry, wait=self._ears.is_open),
+        )
         note_votes(lease, entry, ballot.replies, sent_at, self._now())
 
     def _refuse(self, lease: Lease, entry: Entry, ballot: Ballot) -> Busy:
@@ -207,10 +236,13 @@ class RedlockEngine:
                 LEAVE,
                 [lease.leave(entry)] * self._size,
                 leaving,
+                entry.asked,
+                lambda: self._leave_late(lease, entry),
             )
         return Busy(ahead(entry, ballot.replies, self._majority))
 
-    def _queue(self, lease: Lease, entry: Entry, replies: list[Reply | None]) -> Queued:
+    def _queue(self, lease: Lease, entry: Entry, ballot: Ballot) -> Queued:
+        replies = ballot.replies
         waiter = entry.waiter = entry.waiter or Waiter()
         answers = [reply for reply in replies if type(reply) is list and reply[0] == 0]
         # The end of a lease is pushed by nobody, nor is a stranger's release: whoever is first looks for it.
@@ -218,6 +250,10 @@ class RedlockEngine:
         again = min(left, default=lease.ttl / 1000) + random.uniform(0.001, 0.005)
         if entry.votes or any(reply[2] for reply in answers):
             again = min(again, backoff(entry.looks, random.random(), first=0.01, most=0.1))
+            entry.looks += 1
+        elif any(ballot.ways):
+            # A node that has not answered yet may have given us its vote, and nobody will tell us.
+            again = min(again, backoff(entry.looks, random.random(), first=0.01, most=1.0))
             entry.looks += 1
         waiter.again_at = self._now() + again
         return Queued(entry.request, ahead(entry, replies, self._majority), entry)
@@ -266,7 +302,14 @@ class RedlockEngine:
             entry = lease.note(request, self._place(request.asks[0].name), 0.0)
         # Nobody waits for the lock here any more: there is time to hear all who can be reached.
         ballot = self._ballot(any_reply, self._size)
-        self._fleet.ask(LEAVE, [lease.leave(entry)] * self._size, ballot)
+        leaving, left = lease, entry
+        self._fleet.ask(
+            LEAVE,
+            [lease.leave(entry)] * self._size,
+            ballot,
+            entry.asked,
+            lambda: self._leave_late(leaving, left),
+        )
         ballot.check(self._majority)
         lease.leaving.pop(request.serial, None)
 
@@ -281,11 +324,19 @@ class RedlockEngine:
         else:
             text = member(holder, Request(holder, serial, (ask,)), [place.lock], 0, b"")
         ballot = Ballot(self._size, self._majority, is_one)
-        command = b"%b%b%b$%d\r\n%b\r\n$%d\r\n%b\r\n" % (
-            *(RELEASE_HEAD, place.pair, MARK),
-            *(len(own), own, len(text), text),
-        )
-        self._fleet.ask(RELEASE, [command] * self._size, ballot)
+        words = b"%b%b$%d\r\n%b\r\n$%d\r\n%b\r\n" % (place.pair, MARK, len(own), own, len(text), text)
+        commands = [RELEASE_HEAD + words] * self._size
+        if lease is None or entry is None:
+            self._fleet.ask(RELEASE, commands, ballot)
+        else:
+            epochs = lease.epochs
+            self._fleet.ask(
+                RELEASE,
+                commands,
+                ballot,
+                entry.asked,
+                lambda: [RELEASE_LATE_HEAD + words + bulk(epochs.advance())] * self._size,
+            )
         ballot.check(self._majority)
         if lease is not None:
             lease.leaving.pop(serial, None)
@@ -374,15 +425,18 @@ class RedlockEngine:
 
     def _deliver(self, node: int, message: bytes) -> None:
         """A node has given its vote to somebody who waits here, or has news for it."""
-        holder, serial, token = message.decode().split(":")
+        news = news_of(message, self._nonce)
+        if news is None:
+            return
+        holder, serial, tokens = news
         lease = self._leases.get(holder)
-        entry = None if lease is None else lease.entries.get(int(serial))
+        entry = None if lease is None else lease.entries.get(serial)
         if lease is None or entry is None:
             return
         waiter = entry.waiter
         # Once asked again, only answers count: this may have been said before them, of a vote that is gone since.
-        if token and entry.queued == 1:
-            entry.hear_vote(node, int(token), self._now())
+        if tokens and entry.queued == 1:
+            entry.hear_vote(node, tokens[0], self._now())
             if waiter is None:
                 return
             if len(lease.proven(entry)) < self._majority:

@@ -8,7 +8,7 @@ from typing import Any
 from fencepost._runtime import aio as runtime
 from fencepost._runtime.clock import LONGEST_NAP, boottime
 from fencepost.engines.redis.address import Address
-from fencepost.engines.redis.redlock.ballot import Ballot, any_reply
+from fencepost.engines.redis.redlock.ballot import GRACE, PENDING, Ballot, any_reply
 from fencepost.engines.redis.redlock.script import CLAIMS, GIVING_BACK
 from fencepost.engines.redis.redlock.waiter import Waiter
 from fencepost.engines.redis.resp import Reply, ReplyError, pack
@@ -33,23 +33,40 @@ class Fleet:
         self._tasks: set[asyncio.Task[Any]] = set()
         self._closed = False
 
-    async def ask(self, script: Script | None, commands: Sequence[bytes], ballot: Ballot) -> None:
-        """Say to each node its command, and return when the ballot is decided, or the nodes' time is over."""
+    async def ask(
+        self,
+        script: Script | None,
+        commands: Sequence[bytes],
+        ballot: Ballot,
+        after: Sequence[Ballot] = (),
+        late: Callable[[], Sequence[bytes]] = tuple,
+    ) -> None:
+        """Say to each node its command, and return when the ballot is decided, or the nodes' time is over.
+
+        A node that may hear it before what it was asked `after` is told what `late` gives instead.
+        """
         if self._closed:
             raise Unavailable(CLOSED)
         decision = asyncio.get_running_loop().create_future()
+        others: Sequence[bytes] = ()
         for node in ballot.asked:
             connection = self._connections[node]
             command = commands[node]
+            for earlier in after:
+                if earlier.may_overtake(node, connection):
+                    others = others or late()
+                    command = others[node]
             future: asyncio.Future[Reply]
             if connection is not None and connection.error is None:
+                ballot.ways[node] = connection
                 future = connection.send(command)
             else:
-                future = self._spawn(self._connect_and_send(node, command))
+                ballot.ways[node] = PENDING
+                future = self._spawn(self._connect_and_send(node, command, ballot))
             future.add_done_callback(partial(self._heard, decision, ballot, node, script, command))
         if not ballot.decided:
             await self._wait(decision)
-        if not ballot.decided:
+        if not ballot.decided and not ballot.is_known:
             for node in ballot.pending:
                 ballot.fail(node, unreachable(TimeoutError(), self._nodes[node], self._timeout))
 
@@ -73,8 +90,12 @@ class Fleet:
         if error is None:
             reply = future.result()
             if type(reply) is not ReplyError:
-                if not decision.done() and ballot.hear(node, reply):
+                if decision.done():
+                    ballot.ways[node] = None
+                elif ballot.hear(node, reply):
                     decision.set_result(None)
+                elif ballot.is_known:
+                    asyncio.get_running_loop().call_later(GRACE, _finish, decision)
                 return
             connection = self._connections[node]
             if reply.code == "NOSCRIPT" and connection is not None and script is not None:
@@ -82,6 +103,7 @@ class Fleet:
                 connection.send(script.load).add_done_callback(_look_away)
                 if decision.done() and script in CLAIMS:
                     # A vote may have been given back meanwhile: asked for now, nobody would give it back.
+                    ballot.ways[node] = None
                     return
                 again = connection.send(command)
                 again.add_done_callback(partial(self._heard, decision, ballot, node, script, command))
@@ -92,14 +114,19 @@ class Fleet:
         if not decision.done() and ballot.fail(node, error):
             decision.set_result(None)
 
-    async def _connect_and_send(self, node: int, command: bytes) -> Reply:
+    async def _connect_and_send(self, node: int, command: bytes, ballot: Ballot) -> Reply:
         # In turn: a release that comes after its claim is also sent after it.
         async with self._connecting[node]:
             connection = self._connections[node]
             if connection is None or connection.error is not None:
-                connection = self._connections[node] = await connect(self._nodes[node], self._timeout)
+                try:
+                    connection = self._connections[node] = await connect(self._nodes[node], self._timeout)
+                except BaseException:
+                    ballot.ways[node] = None
+                    raise
                 for script in self._loads:
                     connection.send(script.load).add_done_callback(_look_away)
+            ballot.ways[node] = connection
             future = connection.send(command)
         return await future
 

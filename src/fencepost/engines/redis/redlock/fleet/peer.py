@@ -57,6 +57,11 @@ class Peer:
         _alive.add(self)
         self._step()
 
+    @property
+    def is_open(self) -> bool:
+        """Whether anything may have been sent."""
+        return self._opening is None
+
     def fileno(self) -> int:
         return -1 if self.socket is None else self.socket.fileno()
 

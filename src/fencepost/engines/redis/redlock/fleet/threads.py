@@ -12,7 +12,7 @@ from fencepost._runtime import threads as runtime
 from fencepost._runtime.clock import LONGEST_NAP, boottime
 from fencepost._runtime.watch import Watch
 from fencepost.engines.redis.address import Address
-from fencepost.engines.redis.redlock.ballot import Ballot
+from fencepost.engines.redis.redlock.ballot import GRACE, Ballot
 from fencepost.engines.redis.redlock.fleet.peer import NOBODY, TRUSTED, Peer
 from fencepost.engines.redis.redlock.script import CLAIMS, GIVING_BACK
 from fencepost.engines.redis.redlock.waiter import Waiter
@@ -38,16 +38,23 @@ class Fleet:
         self._free: list[Crew] = []
         self._closed = False
 
-    def ask(self, script: Script | None, commands: Sequence[bytes], ballot: Ballot) -> None:
-        """Say to each node its command, and return when the ballot is decided, or the nodes' time is over."""
+    def ask(
+        self,
+        script: Script | None,
+        commands: Sequence[bytes],
+        ballot: Ballot,
+        after: Sequence[Ballot] = (),
+        late: Callable[[], Sequence[bytes]] = tuple,
+    ) -> None:
+        """Say to each node its command, and return when the ballot is decided, or the nodes' time is over.
+
+        A node that may hear it before what it was asked `after` is told what `late` gives instead.
+        """
         if self._closed:
             raise Unavailable(CLOSED)
+        crew = self._take(after)
         try:
-            crew = self._free.pop()
-        except IndexError:
-            crew = Crew(self._nodes, self._timeout, self._loads)
-        try:
-            crew.ask(script, commands, ballot)
+            crew.ask(script, commands, ballot, after, late)
         except BaseException:
             # Nobody knows what was sent of what: nothing that comes on these can be trusted.
             crew.close()
@@ -56,6 +63,25 @@ class Fleet:
             crew.close()
         else:
             self._free.append(crew)
+
+    def _take(self, after: Sequence[Ballot]) -> "Crew":
+        """The one that was asked before, if that is free and nodes owe it an answer: they hear us in turn there."""
+        try:
+            crew = self._free.pop()
+        except IndexError:
+            return Crew(self._nodes, self._timeout, self._loads)
+        for ballot in after:
+            # Nearly always it is the last, which has just been given back.
+            if ballot.may_be_overtaken(crew.peers):
+                for other in list(self._free):
+                    if not ballot.may_be_overtaken(other.peers):
+                        try:
+                            self._free.remove(other)
+                        except ValueError:
+                            continue
+                        self._free.append(crew)
+                        return other
+        return crew
 
     def close(self) -> None:
         self._closed = True
@@ -70,27 +96,42 @@ class Crew:
         self._nodes = nodes
         self._timeout = timeout
         self._loads = loads
-        self._peers: list[Peer | None] = [None] * len(nodes)
+        self.peers: list[Peer | None] = [None] * len(nodes)
         self._ticket = 0
         # What was asked last, for nodes that answer late that they do not know the script.
-        self._asked: deque[tuple[int, Script | None, Sequence[bytes]]] = deque(maxlen=REMEMBERED)
+        self._asked: deque[tuple[int, Script | None, Sequence[bytes], Ballot]] = deque(maxlen=REMEMBERED)
         # Kept from one question to the next: to make it anew takes longer than to be woken by late answers.
         self._poll = select.poll()
         self._owners: dict[int, int] = {}
         self._check_at = 0.0
 
-    def ask(self, script: Script | None, commands: Sequence[bytes], ballot: Ballot) -> None:
+    def ask(
+        self,
+        script: Script | None,
+        commands: Sequence[bytes],
+        ballot: Ballot,
+        after: Sequence[Ballot],
+        late: Callable[[], Sequence[bytes]],
+    ) -> None:
         self._ticket = ticket = self._ticket + 1
-        self._asked.append((ticket, script, commands))
         now = monotonic()
-        peers = self._peers
+        peers = self.peers
         if now > self._check_at:
             self._check(now)
+        for earlier in after:
+            if earlier.may_be_overtaken(peers):
+                others = late()
+                commands = [
+                    others[node] if earlier.may_overtake(node, peers[node]) else each
+                    for node, each in enumerate(commands)
+                ]
+        self._asked.append((ticket, script, commands, ballot))
         for node in ballot.asked:
             peer = peers[node]
             try:
                 if peer is None:
                     peer = self._replace(node)
+                ballot.ways[node] = peer
                 if peer.say(commands[node], ticket, now):
                     self._watch(peer, node)
             except (OSError, ValueError, EngineError) as error:
@@ -110,7 +151,7 @@ class Crew:
                         if type(reply) is ReplyError and reply.code == "NOSCRIPT":
                             self._load(peer, node, heard)
                         elif heard != ticket:
-                            pass
+                            self._note(heard, node)
                         elif type(reply) is ReplyError:
                             ballot.fail(node, explain(reply, peer.address))
                         else:
@@ -119,14 +160,23 @@ class Crew:
                         self._watch(peer, node)
                 except (OSError, ValueError, EngineError) as error:
                     self._drop(node, error, ballot)
-        if not ballot.decided:
+            if ballot.is_known and not ballot.decided:
+                deadline = min(deadline, monotonic() + GRACE)
+        if not ballot.decided and not ballot.is_known:
             for node in ballot.pending:
                 ballot.fail(node, unreachable(TimeoutError(), self._nodes[node], self._timeout))
+
+    def _note(self, ticket: int, node: int) -> None:
+        """It has answered what nobody waits for any more."""
+        for number, _, _, ballot in reversed(self._asked):
+            if number == ticket:
+                ballot.ways[node] = None
+                return
 
     def _check(self, now: float) -> None:
         """Let go of those that are over, now and then: to look each time would take its time."""
         self._check_at = now + min(self._timeout, TRUSTED) / 2
-        for node, peer in enumerate(self._peers):
+        for node, peer in enumerate(self.peers):
             try:
                 if peer is not None and peer.is_over(now, self._timeout):
                     self._close(node)
@@ -138,11 +188,13 @@ class Crew:
 
         But a vote that nobody waits for may have been given back meanwhile: asked for now, nobody would give it back.
         """
-        for number, script, commands in self._asked:
+        for number, script, commands, ballot in self._asked:
             if number == ticket and script is not None:
                 peer.say(script.load, NOBODY)
                 if ticket == self._ticket or script not in CLAIMS:
                     peer.say(commands[node], ticket)
+                else:
+                    ballot.ways[node] = None
 
     def _watch(self, peer: Peer, node: int) -> None:
         """Wait for what it wants from now on."""
@@ -158,19 +210,23 @@ class Crew:
 
     def _replace(self, node: int) -> Peer:
         self._close(node)
-        peer = self._peers[node] = Peer(self._nodes[node])
+        peer = self.peers[node] = Peer(self._nodes[node])
         for script in self._loads:
             peer.say(script.load, NOBODY)
         return peer
 
     def _drop(self, node: int, error: BaseException, ballot: Ballot) -> None:
+        peer = self.peers[node]
+        if peer is not None and not peer.is_open:
+            # Nothing was sent to it.
+            ballot.ways[node] = None
         self._close(node)
         if node in ballot.pending:
             known = error if isinstance(error, EngineError) else unreachable(error, self._nodes[node], self._timeout)
             ballot.fail(node, known)
 
     def _close(self, node: int) -> None:
-        peer, self._peers[node] = self._peers[node], None
+        peer, self.peers[node] = self.peers[node], None
         for fd in [fd for fd, owner in self._owners.items() if owner == node]:
             self._unwatch(fd)
         if peer is not None:

@@ -73,6 +73,10 @@ class Connection(Protocol):
                     future.set_result(reply)
             elif self.on_push is not None:
                 self.on_push(reply)
+            else:
+                # What it answers next may be to this, too.
+                self.end(ValueError("the server answered what nobody asked"))
+                return
 
     def connection_lost(self, exc: Exception | None) -> None:
         self.end(exc or ConnectionError("the server closed the connection"))

@@ -1,5 +1,6 @@
 """One blocking connection."""
 
+import select
 import socket
 from collections import deque
 
@@ -17,13 +18,18 @@ SMALL_CHUNK = 256
 class Connection(Wire):
     """To one server."""
 
-    __slots__ = ("_parser", "recv", "sendall", "waiting")
+    __slots__ = ("_parser", "recv", "sendall", "unread", "waiting")
 
     def __init__(self, address: Address, patience: float) -> None:
         super().__init__(_dial(address, patience), patience)
         self.recv, self.sendall = self.socket.recv, self.socket.sendall
         self._parser = Parser()
         self.waiting: deque[Reply] = deque()
+        # Asked before each command, so made once: `unread(0)` is empty unless something came that nobody asked for,
+        # a reply too many or the end. Whatever is sent then would be answered by it.
+        poll = select.poll()
+        poll.register(self.socket, select.POLLIN)
+        self.unread = poll.poll
 
     def fileno(self) -> int:
         return self.socket.fileno()

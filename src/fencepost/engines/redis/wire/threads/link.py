@@ -1,7 +1,6 @@
 """Blocking connections to one server: a caller takes a free one, or makes one."""
 
 from collections.abc import Sequence
-from time import monotonic
 
 from fencepost.engines.redis.address import Address
 from fencepost.engines.redis.resp import Reply
@@ -10,7 +9,6 @@ from fencepost.engines.redis.wire.threads.connection import SMALL_CHUNK, Connect
 from fencepost.errors import Unavailable
 
 MOST_IDLE = 16
-TRUSTED = 1.0
 
 
 class Link:
@@ -30,8 +28,7 @@ class Link:
             if self._closed:
                 raise Unavailable(f"the connection to redis at {self.address} was closed here") from None
             return connect(self.address, self.patience)
-        # One that was idle for long may have been closed meanwhile. To look each time would cost a system call.
-        if monotonic() - connection.used_at > TRUSTED and connection.is_readable():
+        if connection.unread(0):
             self.drop(connection)
             return self.take()
         return connection
@@ -39,7 +36,6 @@ class Link:
     def give_back(self, connection: Connection) -> None:
         # Anything left to read is nobody's reply.
         if len(self._free) < MOST_IDLE and not self._closed and not connection.waiting:
-            connection.used_at = monotonic()
             self._free.append(connection)
         else:
             connection.close()
@@ -55,11 +51,10 @@ class Link:
 
     def call(self, command: bytes) -> Reply:
         # Every command of every lock comes along here: `take`, `read` and `give_back`, without their calls.
-        now = monotonic()
         try:
             connection = self._free.pop()
-            if now - connection.used_at > TRUSTED:
-                self._free.append(connection)
+            if connection.unread(0):
+                self.drop(connection)
                 connection = self.take()
         except IndexError:
             connection = self.take()
@@ -77,7 +72,6 @@ class Link:
         if self._closed or len(self._free) >= MOST_IDLE or connection.waiting:
             connection.close()
         else:
-            connection.used_at = now
             self._free.append(connection)
         return reply
 

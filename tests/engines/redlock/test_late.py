@@ -1,0 +1,147 @@
+"""What was sent to a node and comes late, after what followed it, has no effect there."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from fencepost._runtime import aio as runtime
+from fencepost._runtime.threads import BootClock
+from fencepost.contract.answer import Granted
+from fencepost.core.claim import Ask, Claim, Request
+from fencepost.core.holder import Holder
+from fencepost.core.url import parse_url
+from fencepost.engines.redis.address import Address
+from fencepost.engines.redis.redlock._async.engine import AsyncEngine
+from fencepost.engines.redis.redlock._sync.engine import Engine
+from fencepost.engines.redis.redlock.ballot import Ballot, any_reply
+from fencepost.engines.redis.redlock.renewal import compose
+from fencepost.engines.redis.redlock.script import CLAIM, LEAVE, RELEASE, RENEW
+from fencepost.engines.redis.resp import Reply, ReplyError
+from fencepost.engines.redis.wire.threads import connect
+from fencepost.testing.condition import until
+from fencepost.testing.proxy import Proxy
+from fencepost.testing.redis import command, port_of
+from fencepost.testing.server import ServerProcess
+
+HOLDER = Holder("0" * 24, "holder")
+REQUEST = Request(HOLDER, 1, (Ask("a"),))
+
+
+@pytest.fixture
+def ports(nodes: list[ServerProcess]) -> list[int]:
+    """Of three nodes that know the scripts."""
+    ports = [port_of(node) for node in nodes[:3]]
+    for port in ports:
+        for script in (CLAIM, RELEASE, LEAVE, RENEW):
+            say(port, script.load)
+    return ports
+
+
+@pytest.fixture
+def slow(ports: list[int]) -> Iterator[Proxy]:
+    """The way to the third node."""
+    with Proxy(ports[2]) as proxy:
+        yield proxy
+
+
+def url_of(ports: list[int]) -> str:
+    return f"redlock://{','.join(f'127.0.0.1:{port}' for port in ports)}"
+
+
+def direct(ports: list[int]) -> list[Address]:
+    return [Address(port=port) for port in ports]
+
+
+def say(port: int, words: bytes) -> Reply:
+    connection = connect(Address(port=port), 60.0)
+    try:
+        connection.sendall(words)
+        reply = connection.read()
+    finally:
+        connection.close()
+    assert not isinstance(reply, ReplyError)
+    return reply
+
+
+def times_run(port: int) -> int:
+    """How many scripts a node has run so far."""
+    lines = command(port, "INFO", "commandstats").decode().split()
+    return sum(int(line.split("calls=")[1].split(",")[0]) for line in lines if line.startswith("cmdstat_evalsha:"))
+
+
+@pytest.mark.parametrize("how", ["release", "withdraw"])
+def test_a_claim_that_a_node_hears_after_its_end_gets_no_vote(ports: list[int], slow: Proxy, how: str) -> None:
+    engine = Engine(parse_url(url_of([*ports[:2], slow.port])), clock=BootClock(), patience=60.0)
+    engine.lease_open(HOLDER, 120)
+    until(lambda: command(ports[2], "EXISTS", f"fencepost\0lease\0{HOLDER.id}") == 1)
+    slow.hold()
+    granted = engine.claim(REQUEST, wait=False)
+    assert isinstance(granted, Granted)
+    before = times_run(ports[2])
+    # Another thread has these connections by now, and what follows goes another way.
+    engine._fleet._free.pop()
+    engine._fleet._nodes = direct(ports)
+    if how == "release":
+        assert engine.release(Claim(HOLDER, 1, Ask("a"), granted.tokens[0]))
+    else:
+        engine.withdraw(REQUEST)
+    until(lambda: times_run(ports[2]) > before)
+    slow.heal()
+    until(lambda: times_run(ports[2]) > before + 1)
+    assert [command(port, "EXISTS", "a") for port in ports] == [0, 0, 0]
+    # Nobody else is harmed: the next claim is of the new epoch.
+    assert isinstance(engine.claim(Request(HOLDER, 2, (Ask("a"),)), wait=False), Granted)
+    engine.close()
+
+
+async def test_on_an_event_loop_it_gets_none_either(ports: list[int], slow: Proxy) -> None:
+    engine = AsyncEngine(parse_url(url_of([*ports[:2], slow.port])), clock=runtime.BootClock(), patience=60.0)
+    await engine.lease_open(HOLDER, 120)
+    until(lambda: command(ports[2], "EXISTS", f"fencepost\0lease\0{HOLDER.id}") == 1)
+    slow.hold()
+    granted = await engine.claim(REQUEST, wait=False)
+    assert isinstance(granted, Granted)
+    before = times_run(ports[2])
+    kept = engine._fleet._connections[2]
+    assert kept is not None
+    engine._fleet._connections[2] = None
+    engine._fleet._nodes = direct(ports)
+    assert await engine.release(Claim(HOLDER, 1, Ask("a"), granted.tokens[0]))
+    while times_run(ports[2]) == before:
+        await runtime.sleep(0.005)
+    slow.heal()
+    while times_run(ports[2]) == before + 1:
+        await runtime.sleep(0.005)
+    assert [command(port, "EXISTS", "a") for port in ports] == [0, 0, 0]
+    kept.end(ConnectionError("closed here"))
+    await engine.close()
+
+
+def test_a_renewal_that_a_node_hears_after_the_release_gets_no_vote(ports: list[int]) -> None:
+    """It asks those nodes for their vote that had not answered the claim."""
+    engine = Engine(parse_url(url_of(ports)), clock=BootClock(), patience=60.0)
+    engine.lease_open(HOLDER, 120)
+    granted = engine.claim(REQUEST, wait=False)
+    assert isinstance(granted, Granted)
+    lease = engine._leases[HOLDER.id]
+    lease.entries[1].votes.pop(2, None)
+    renewals, _ = compose(lease, 3, Ballot(3, 3, any_reply))
+    assert engine.release(Claim(HOLDER, 1, Ask("a"), granted.tokens[0]))
+    engine._fleet.close()
+    until(lambda: command(ports[2], "EXISTS", "a") == 0)
+    say(ports[2], renewals[2])
+    assert command(ports[2], "EXISTS", "a") == 0
+    engine.close()
+
+
+def test_a_renewal_that_a_node_hears_after_the_end_of_the_lease_gets_no_vote(ports: list[int]) -> None:
+    engine = Engine(parse_url(url_of(ports)), clock=BootClock(), patience=60.0)
+    engine.lease_open(HOLDER, 120)
+    assert isinstance(engine.claim(REQUEST, wait=False), Granted)
+    lease = engine._leases[HOLDER.id]
+    lease.entries[1].votes.pop(2, None)
+    renewals, _ = compose(lease, 3, Ballot(3, 3, any_reply))
+    engine.lease_close(HOLDER)
+    say(ports[2], renewals[2])
+    assert command(ports[2], "EXISTS", "a") == 0
+    engine.close()
