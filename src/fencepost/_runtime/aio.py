@@ -1,9 +1,11 @@
 """What the asynchronous sources run on: asyncio."""
 
 import asyncio
+import math
 import socket
 from collections.abc import Awaitable, Callable, Coroutine
-from typing import Any, Protocol, TypeAlias, TypeVar
+from types import TracebackType
+from typing import Any, ClassVar, Protocol, TypeAlias, TypeVar
 
 from fencepost._runtime.clock import LONGEST_NAP, boottime
 
@@ -235,6 +237,44 @@ class Interrupt:
             except asyncio.CancelledError:
                 pass
         return self._task.uncancel() <= self._before and isinstance(error, asyncio.CancelledError)
+
+
+class Limit:
+    """Whatever is awaited inside is back when the clock shows `until`, or `late` is raised then.
+
+    Its outcome is unknown, as after any cancellation.
+    """
+
+    __slots__ = ("_alarm", "_clock", "_interrupt", "_until")
+    late: ClassVar[type[Exception]] = TimeoutError
+
+    def __init__(self, clock: Clock, until: float) -> None:
+        self._clock = clock
+        self._until = until
+        self._alarm: Alarm | None = None
+
+    async def __aenter__(self) -> None:
+        if self._until < math.inf:
+            self._interrupt = Interrupt()
+            self._alarm = self._clock.alarm(self._until, self._interrupt.fire)
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._alarm is not None:
+            self._alarm.cancel()
+            if await self._interrupt.finish(error):
+                raise self.late("the engine did not answer in time")
+
+
+def time_left() -> float:
+    """How long a call may still take that can not be cancelled: here, all can."""
+    return math.inf
+
+
+def patience(seconds: float) -> float:
+    """How long to wait for a server, where it is so long if nobody is in a hurry."""
+    return seconds
 
 
 run = asyncio.run

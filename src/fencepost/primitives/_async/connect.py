@@ -9,13 +9,13 @@ from typing import Any
 from fencepost._runtime import aio as runtime
 from fencepost.contract import registry
 from fencepost.core.lease import Terms
+from fencepost.core.limit import patience
 from fencepost.core.url import parse_url
 from fencepost.errors import Unsupported
 from fencepost.instrumentation import log
 from fencepost.primitives._async.session import AsyncSession
 
 EMBEDDED = "sqlite://"
-MOST_PATIENCE = 5.0
 
 
 def connect_async(
@@ -41,7 +41,7 @@ def connect_async(
     if shortfalls:
         raise Unsupported(f"{address.scheme}:// does not give what is required: {'; '.join(shortfalls)}")
     clock = clock or runtime.BootClock()
-    engine = kind(address, clock=clock, patience=min(MOST_PATIENCE, terms.span / 3))
+    engine = kind(address, clock=clock, patience=patience(terms))
     # Of the engine, not of its kind: an address may say that its server can keep shorter ones.
     if terms.ttl < engine.traits.ttl_floor:
         raise ValueError(

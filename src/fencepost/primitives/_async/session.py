@@ -36,7 +36,8 @@ class AsyncSession(AsyncPresence):
 
     async def __aenter__(self) -> Self:
         try:
-            await self.keeper()
+            async with self._within(self.limits.call):
+                await self.keeper()
         except BaseException:
             # Nobody else will: what was not entered is not left.
             await self.close()

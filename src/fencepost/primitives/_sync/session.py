@@ -36,7 +36,8 @@ class Session(Presence):
 
     def __enter__(self) -> Self:
         try:
-            self.keeper()
+            with self._within(self.limits.call):
+                self.keeper()
         except BaseException:
             # Nobody else will: what was not entered is not left.
             self.close()

@@ -92,7 +92,7 @@ class Connection:
                 conn.send_query_params(query.alone, parameters)
             else:
                 conn.send_query_prepared(query.name, parameters)
-            if not self._wait(milliseconds):
+            if not self._wait(_hurry(milliseconds)):
                 return None
             conn.consume_input()
             if conn.is_busy():
@@ -165,7 +165,7 @@ class Connection:
                     return None if result is None else check(result)
                 if result is None or result.status != pq.ExecStatus.FATAL_ERROR:
                     result = found
-            if not self._wait(milliseconds):
+            if not self._wait(_hurry(milliseconds)):
                 return None
             conn.consume_input()
 
@@ -220,6 +220,12 @@ class Connection:
             os.close(descriptor)
 
 
+def _hurry(milliseconds: int) -> int:
+    """Less than that if the caller has less time."""
+    left = runtime.time_left()
+    return milliseconds if left * 1000 >= milliseconds else math.ceil(left * 1000)
+
+
 _open: "WeakSet[Connection]" = WeakSet()
 
 
@@ -242,7 +248,7 @@ def connect(address: Address, patience: float) -> Connection:
             fileno, event = next(steps)
             poll = select.poll()
             poll.register(fileno, event)
-            if not poll.poll(max(0, math.ceil((until - monotonic()) * 1000))):
+            if not poll.poll(max(0, math.ceil(runtime.patience(until - monotonic()) * 1000))):
                 raise late(address, patience)
     except StopIteration as done:
         return Connection(done.value, address, wanted)
