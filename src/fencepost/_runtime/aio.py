@@ -141,6 +141,9 @@ def spawn(work: Work[None], *, name: str) -> Worker:
 
 async def shielded(work: Awaitable[T]) -> T:
     """Finish `work` even if the caller is cancelled meanwhile; the cancellation is raised afterwards."""
+    if asyncio._get_running_loop() is None:
+        # Under another kind of loop nothing was begun, so there is nothing to finish.
+        return await work
     task = asyncio.ensure_future(work)
     cancelled: asyncio.CancelledError | None = None
     while not task.done():
@@ -200,6 +203,16 @@ class Inbox:
     async def catch(self, seconds: float) -> bytes | None:
         """The next if it comes within so few seconds."""
         return await self.receive(seconds)
+
+
+def home() -> object:
+    """Where everything of a session must run: the event loop that its connections belong to. None outside of one."""
+    return asyncio._get_running_loop()
+
+
+def is_gone(home: object) -> bool:
+    """Whether nothing can run there any more."""
+    return isinstance(home, asyncio.AbstractEventLoop) and home.is_closed()
 
 
 def current_flow() -> object:

@@ -234,6 +234,18 @@ class Inbox:
         return self._source.recv(self._most, socket.MSG_DONTWAIT)
 
 
+_PROCESS = object()
+
+
+def home() -> object:
+    """Where everything of a session must run: any thread of this process will do."""
+    return _PROCESS
+
+
+def is_gone(home: object) -> bool:
+    return False
+
+
 def current_flow() -> object:
     """Who is running: the flow of control that a reentrant lock belongs to."""
     return threading.current_thread()

@@ -35,6 +35,7 @@ class AsyncSession(AsyncPresence):
     """This process's presence at an engine; made by `connect_async`. Thread-safe and task-safe."""
 
     async def __aenter__(self) -> Self:
+        self.check_open()
         try:
             async with self._within(self.limits.call):
                 await self.keeper()

@@ -35,6 +35,7 @@ class Session(Presence):
     """This process's presence at an engine; made by `connect`. Thread-safe and task-safe."""
 
     def __enter__(self) -> Self:
+        self.check_open()
         try:
             with self._within(self.limits.call):
                 self.keeper()

@@ -124,6 +124,7 @@ class AsyncGrant:
         A reentrant lock is given back by its last release.
         """
         keeper, claim = self._keeper, self.claim
+        keeper.check_home()
         began_at = keeper.now()
         if self._depth > 1:
             keeper.check_open()

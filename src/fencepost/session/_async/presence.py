@@ -17,7 +17,7 @@ from fencepost.core.lease import Terms
 from fencepost.core.limit import limits
 from fencepost.core.name import check_name
 from fencepost.core.traits import Traits
-from fencepost.errors import EngineError, SessionClosed, Unavailable
+from fencepost.errors import EngineError, SessionClosed, Unavailable, Unsupported
 from fencepost.session._async.courtesy import AsyncCourtesy
 from fencepost.session._async.keeper import AsyncKeeper
 from fencepost.session._async.limit import AsyncLimit
@@ -41,7 +41,9 @@ class AsyncPresence:
         label: str,
         clock: runtime.Clock,
         dice: Callable[[], float] = random.random,
+        remake: "Callable[[], tuple[AsyncEngine, str]] | None" = None,
     ) -> None:
+        """`remake` gives the engine and the label that the session has in the child of a fork."""
         self.label = label
         self.terms = terms
         self.limits = limits(terms)
@@ -57,7 +59,23 @@ class AsyncPresence:
         self.had_lease = False
         self._opening = StateLock()
         self._closed = False
-        self._generation = fork.generation()
+        self._remake = remake
+        # Whether what it has is the parent's: then it begins anew before anything else.
+        self._inherited = False
+        # The event loop that it was first used in.
+        self._home: object = None
+        fork.tell(self)
+
+    def forked(self) -> None:
+        """In the child of a fork: nothing of the parent's is used here, released, read from or closed."""
+        fork.keep_for_ever(self.engine, self._keeper)
+        self._inherited = True
+        self._keeper = None
+        self._home = None
+        self._opening = StateLock()
+        self.tally = Tally()
+        self.reentrance = AsyncReentrance()
+        self.courtesy = AsyncCourtesy(self)
 
     @property
     def traits(self) -> Traits:
@@ -80,7 +98,7 @@ class AsyncPresence:
     def keeper_at(self, now: float) -> AsyncKeeper | None:
         """The keeper of a lease that provably lives at this instant, if there is one."""
         keeper = self._keeper
-        return keeper if keeper is not None and keeper.proven_at(now) else None
+        return keeper if keeper is not None and runtime.home() is self._home and keeper.proven_at(now) else None
 
     async def keeper(self) -> AsyncKeeper:
         """The keeper of a living lease; opens one if there is none."""
@@ -128,8 +146,24 @@ class AsyncPresence:
     def check_open(self) -> None:
         if self._closed:
             raise SessionClosed("the session is closed: connect again")
-        if fork.generation() != self._generation:
+        if self._inherited:
+            self._begin_anew()
+        home = runtime.home()
+        if home is None:
+            raise Unsupported("an asynchronous session needs asyncio, and no event loop of it runs here")
+        if self._home is not home:
+            if self._home is not None:
+                raise SessionClosed("this session belongs to another event loop: connect again in this one")
+            self._home = home
+
+    def _begin_anew(self) -> None:
+        """After a fork, with an engine of our own."""
+        if self._remake is None:
             raise SessionClosed("this session belongs to the parent process: connect again after a fork")
+        with self._opening:
+            if self._inherited:
+                self.engine, self.label = self._remake()
+                self._inherited = False
 
     async def look(self, name: str) -> Snapshot:
         """Who holds `name` now, and who waits for it."""
@@ -171,9 +205,14 @@ class AsyncPresence:
         An engine that does not answer is waited for a second, or a tenth of the ttl if that is more: then the lease
         runs out by itself.
         """
-        if fork.generation() == self._generation:
+        if self._inherited or runtime.is_gone(self._home):
+            # The parent's, or of an event loop that is closed: nothing can be said to the engine.
             self._closed = True
-            await runtime.shielded(self._close())
+            return
+        if not self._closed:
+            self.check_open()
+        self._closed = True
+        await runtime.shielded(self._close())
 
     async def _close(self) -> bool:
         until = self.clock.now() + self.limits.close

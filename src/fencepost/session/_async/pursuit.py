@@ -45,6 +45,7 @@ async def obtain(
     while True:
         keeper = presence.keeper_at(asked_at)
         if keeper is None:
+            presence.check_open()
             open_by = asked_at + presence.terms.span
             async with AsyncLimit(presence.clock, min(answer_by, open_by)):
                 keeper = await _open(presence, min(until, open_by))

@@ -23,7 +23,7 @@ from fencepost.core.claim import Ask, Claim, Request
 from fencepost.core.holder import Holder
 from fencepost.core.lease import Standing, Terms, standing
 from fencepost.core.limit import Limits
-from fencepost.errors import EngineError, SessionClosed
+from fencepost.errors import EngineError, NotHeld, SessionClosed
 from fencepost.session._sync.courtesy import Courtesy
 from fencepost.session._sync.grant import Grant
 from fencepost.session._sync.limit import Limit
@@ -76,6 +76,7 @@ class Keeper:
         self._alarm: runtime.Alarm | None = None
         self._worker: runtime.Worker | None = None
         self._generation = fork.generation()
+        self._home = runtime.home()
 
     def open(self) -> None:
         sent_at = self.now()
@@ -154,9 +155,15 @@ class Keeper:
 
     def check_open(self) -> None:
         if fork.generation() != self._generation:
-            raise SessionClosed("this session belongs to the parent process: connect again after a fork")
+            raise NotHeld("this grant is the parent process's: what the child of a fork wants to hold, it must acquire")
         if self._closed:
             raise SessionClosed("the session is closed: connect again")
+
+    def check_home(self) -> None:
+        """Before anything is asked on behalf of a grant."""
+        if runtime.home() is not self._home:
+            self.check_open()
+            raise SessionClosed("this grant belongs to another event loop: release it there")
 
     def proven(self) -> bool:
         """Whether the lease provably lives now."""

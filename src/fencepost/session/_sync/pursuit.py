@@ -45,6 +45,7 @@ def obtain(
     while True:
         keeper = presence.keeper_at(asked_at)
         if keeper is None:
+            presence.check_open()
             open_by = asked_at + presence.terms.span
             with Limit(presence.clock, min(answer_by, open_by)):
                 keeper = _open(presence, min(until, open_by))

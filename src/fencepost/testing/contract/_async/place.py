@@ -61,8 +61,12 @@ def connect_brisk(site: Site, *, label: str = "faulty") -> tuple[AsyncSession, A
 def _faulty(url: str, label: str, terms: Terms, clock: runtime.Clock) -> tuple[AsyncSession, AsyncFaultyEngine]:
     address = parse_url(url)
     kind = registry.async_engine(address.scheme)
-    engine = AsyncFaultyEngine(kind(address, clock=runtime.BootClock(), patience=PATIENCE))
-    return patient(AsyncSession(engine, terms, label=label, clock=clock)), engine
+
+    def made() -> tuple[AsyncFaultyEngine, str]:
+        return AsyncFaultyEngine(kind(address, clock=runtime.BootClock(), patience=PATIENCE)), label
+
+    engine, _ = made()
+    return patient(AsyncSession(engine, terms, label=label, clock=clock, remake=made)), engine
 
 
 async def waiters(session: AsyncSession, name: str) -> list[str]:

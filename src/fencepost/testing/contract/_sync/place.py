@@ -61,8 +61,12 @@ def connect_brisk(site: Site, *, label: str = "faulty") -> tuple[Session, Faulty
 def _faulty(url: str, label: str, terms: Terms, clock: runtime.Clock) -> tuple[Session, FaultyEngine]:
     address = parse_url(url)
     kind = registry.engine(address.scheme)
-    engine = FaultyEngine(kind(address, clock=runtime.BootClock(), patience=PATIENCE))
-    return patient(Session(engine, terms, label=label, clock=clock)), engine
+
+    def made() -> tuple[FaultyEngine, str]:
+        return FaultyEngine(kind(address, clock=runtime.BootClock(), patience=PATIENCE)), label
+
+    engine, _ = made()
+    return patient(Session(engine, terms, label=label, clock=clock, remake=made)), engine
 
 
 def waiters(session: Session, name: str) -> list[str]:
