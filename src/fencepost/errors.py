@@ -6,7 +6,7 @@ FencepostError
 │   └── Lost                             … or taken away: expired, evicted, the engine forgot it
 ├── Stale                                a fence refused a token lower than one it has seen
 ├── Uncertain                            the engine did not answer; the outcome is not known yet
-├── SessionClosed                        the session was closed, or belongs to the parent of this fork
+├── SessionClosed                        the session was closed, or belongs to another event loop
 ├── Unsupported                          the engine cannot give what was asked for
 ├── Conflict                             others use this name in a way that contradicts the ask
 └── EngineError
@@ -63,7 +63,7 @@ class Uncertain(FencepostError):
 
 
 class SessionClosed(FencepostError):
-    """The session was closed, or belongs to the process that this one was forked from."""
+    """The session was closed, or belongs to another event loop."""
 
 
 class Unsupported(FencepostError):

@@ -2,8 +2,8 @@
 
 Engines that need no server run everything at once. On the others `make test` runs what an engine itself can break;
 what is built on top of that follows in `make test-all`. A variant that differs in its transport alone runs the
-chapters on transport and fork only; in a cluster every key has its own place, so it keeps all laws of engines but one:
-its nodes tell their own addresses, so nothing stands between us and them that could be late.
+chapters on transport and fork only; in a cluster every key has its own place, so it keeps all laws of engines but
+two: its nodes tell their own addresses, so nothing stands between us and them that could turn silent, or be late.
 """
 
 from fencepost.testing.contract import LAWS, OF_ENGINES, SITES
@@ -11,12 +11,13 @@ from fencepost.testing.contract import LAWS, OF_ENGINES, SITES
 EMBEDDED = ("memory", "sqlite")
 OTHER_TRANSPORT = ("rediss", "redis+unix", "redis+sentinel", "etcds", "consuls")
 OTHER_PLACE = ("redis+cluster",)
+PROXIED = ("late", "deadline")
 
 
 def laws_at(scheme: str) -> tuple[str, ...]:
     if scheme in OTHER_TRANSPORT:
         return ("transport", "fork")
-    return tuple(law for law in OF_ENGINES if law != "late") if scheme in OTHER_PLACE else LAWS
+    return tuple(law for law in OF_ENGINES if law not in PROXIED) if scheme in OTHER_PLACE else LAWS
 
 
 def is_quick(scheme: str, law: str) -> bool:

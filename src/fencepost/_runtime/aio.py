@@ -1,9 +1,11 @@
 """What the asynchronous sources run on: asyncio."""
 
 import asyncio
+import math
 import socket
 from collections.abc import Awaitable, Callable, Coroutine
-from typing import Any, Protocol, TypeAlias, TypeVar
+from types import TracebackType
+from typing import Any, ClassVar, Protocol, TypeAlias, TypeVar
 
 from fencepost._runtime.clock import LONGEST_NAP, boottime
 
@@ -139,6 +141,9 @@ def spawn(work: Work[None], *, name: str) -> Worker:
 
 async def shielded(work: Awaitable[T]) -> T:
     """Finish `work` even if the caller is cancelled meanwhile; the cancellation is raised afterwards."""
+    if asyncio._get_running_loop() is None:
+        # Under another kind of loop nothing was begun, so there is nothing to finish.
+        return await work
     task = asyncio.ensure_future(work)
     cancelled: asyncio.CancelledError | None = None
     while not task.done():
@@ -200,6 +205,16 @@ class Inbox:
         return await self.receive(seconds)
 
 
+def home() -> object:
+    """Where everything of a session must run: the event loop that its connections belong to. None outside of one."""
+    return asyncio._get_running_loop()
+
+
+def is_gone(home: object) -> bool:
+    """Whether nothing can run there any more."""
+    return isinstance(home, asyncio.AbstractEventLoop) and home.is_closed()
+
+
 def current_flow() -> object:
     """Who is running: the flow of control that a reentrant lock belongs to."""
     return asyncio.current_task()
@@ -235,6 +250,44 @@ class Interrupt:
             except asyncio.CancelledError:
                 pass
         return self._task.uncancel() <= self._before and isinstance(error, asyncio.CancelledError)
+
+
+class Limit:
+    """Whatever is awaited inside is back when the clock shows `until`, or `late` is raised then.
+
+    Its outcome is unknown, as after any cancellation.
+    """
+
+    __slots__ = ("_alarm", "_clock", "_interrupt", "_until")
+    late: ClassVar[type[Exception]] = TimeoutError
+
+    def __init__(self, clock: Clock, until: float) -> None:
+        self._clock = clock
+        self._until = until
+        self._alarm: Alarm | None = None
+
+    async def __aenter__(self) -> None:
+        if self._until < math.inf:
+            self._interrupt = Interrupt()
+            self._alarm = self._clock.alarm(self._until, self._interrupt.fire)
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._alarm is not None:
+            self._alarm.cancel()
+            if await self._interrupt.finish(error):
+                raise self.late("the engine did not answer in time")
+
+
+def time_left() -> float:
+    """How long a call may still take that can not be cancelled: here, all can."""
+    return math.inf
+
+
+def patience(seconds: float) -> float:
+    """How long to wait for a server, where it is so long if nobody is in a hurry."""
+    return seconds
 
 
 run = asyncio.run

@@ -7,10 +7,12 @@ import os
 import select
 import socket
 import struct
+import sys
 import threading
 import time
 from collections.abc import Callable
-from typing import Any, Protocol, TypeAlias, TypeVar
+from types import TracebackType
+from typing import Any, ClassVar, Protocol, TypeAlias, TypeVar
 
 from fencepost._runtime.clock import LONGEST_NAP, boottime
 
@@ -58,6 +60,49 @@ class Event(threading.Event):
             return self._flag or sleeper.acquire(timeout=-1 if timeout is None else max(timeout, 0.0))
         finally:
             self._sleepers.remove(sleeper)
+
+
+class _Calls(threading.local):
+    # When the calls of this thread must be back.
+    until = math.inf
+
+
+_calls = _Calls()
+
+
+class Limit:
+    """Whatever waits for a server inside is back when the clock shows `until`, by an error of its own.
+
+    A thread can not be interrupted: who waits, asks `time_left` first.
+    """
+
+    __slots__ = ("_before", "_until")
+    late: ClassVar[type[Exception]] = TimeoutError
+
+    def __init__(self, clock: "Clock", until: float) -> None:
+        # On the clock that connections use, whatever clock the session has.
+        self._until = until if until == math.inf else boottime() + until - clock.now()
+
+    def __enter__(self) -> None:
+        self._before = _calls.until
+        _calls.until = min(self._before, self._until)
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        _calls.until = self._before
+
+
+def time_left() -> float:
+    """How many seconds a call of this thread may still take; infinite if nobody said."""
+    until = _calls.until
+    return until if until == math.inf else max(0.0, until - boottime())
+
+
+def patience(seconds: float) -> float:
+    """How long to wait for a server, where it is so long if nobody is in a hurry. Never 0, which means for ever."""
+    until = _calls.until
+    return seconds if until == math.inf else max(0.001, min(seconds, until - boottime()))
 
 
 def in_thread(function: Callable[..., T], *args: object) -> T:
@@ -126,7 +171,11 @@ class _Bell:
             alarm = self._next_due()
             callback = alarm.callback
             if callback is not None:
-                callback()
+                try:
+                    callback()
+                except BaseException:
+                    # Whatever it was: all other alarms of this process are rung by this thread.
+                    sys.excepthook(*sys.exc_info())
 
     def _next_due(self) -> _Alarm:
         with self._changed:
@@ -222,6 +271,18 @@ class Inbox:
             if boottime() >= until:
                 return None
         return self._source.recv(self._most, socket.MSG_DONTWAIT)
+
+
+_PROCESS = object()
+
+
+def home() -> object:
+    """Where everything of a session must run: any thread of this process will do."""
+    return _PROCESS
+
+
+def is_gone(home: object) -> bool:
+    return False
 
 
 def current_flow() -> object:

@@ -40,7 +40,10 @@ class Announcer:
             if kind in kinds:
                 try:
                     listener(event)
-                except Exception:
+                except KeyboardInterrupt:
+                    raise
+                except BaseException:
+                    # Also a SystemExit: it would end the keeper or the alarms, and not the program.
                     sys.excepthook(*sys.exc_info())
 
 

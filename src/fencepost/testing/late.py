@@ -24,7 +24,10 @@ class Link:
 
 
 class LateProxy(Proxy):
-    """`detain`, wait until something is `kept`, `hang_up`, let the client go on over new connections, `deliver`."""
+    """`detain`, wait until something is `kept`, `hang_up`, let the client go on over new connections, `deliver`.
+
+    Of the faults of other proxies it has `hold`, `refuse` and `cut`.
+    """
 
     def __init__(self, target: int, *, host: str = "127.0.0.1") -> None:
         super().__init__(target, host=host)
@@ -95,6 +98,7 @@ class LateProxy(Proxy):
     async def _listen_to(self, reader: asyncio.StreamReader, link: Link) -> None:
         try:
             while data := await reader.read(CHUNK):
+                await self._open.wait()
                 if link.detained:
                     link.kept += data
                 else:

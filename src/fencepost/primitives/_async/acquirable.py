@@ -114,6 +114,8 @@ class AsyncAcquirable(Generic[H]):
 
     def _leave(self, block: "AsyncBlock[H] | None") -> None:
         """Forget the block, if it is the innermost of this flow."""
+        if block is None:
+            return
         flow = runtime.current_flow()
         blocks = self._blocks.get(flow)
         if blocks and blocks[-1] is block:

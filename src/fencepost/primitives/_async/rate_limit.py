@@ -26,7 +26,6 @@ class AsyncRateLimit:
         self.name = name
         self._rate = rate
         self._presence = presence
-        self._engine = cast(AsyncMeterEngine, presence.engine)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} '{self.name}'>"
@@ -36,7 +35,9 @@ class AsyncRateLimit:
         if check_count(weight, "weight") > self._rate.burst:
             raise ValueError(f"a weight of {weight} is never allowed within a limit of {self._rate.burst}")
         self._presence.check_open()
-        return await self._engine.meter(self.name, self._rate, weight)
+        # Not kept: in the child of a fork the session has another engine.
+        engine = cast(AsyncMeterEngine, self._presence.engine)
+        return await engine.meter(self.name, self._rate, weight)
 
     async def acquire(self, *, weight: int = 1, timeout: float | None = None) -> None:
         """Wait until it may go on; `AcquireTimeout` at once if that can not be in time."""

@@ -35,8 +35,10 @@ class AsyncSession(AsyncPresence):
     """This process's presence at an engine; made by `connect_async`. Thread-safe and task-safe."""
 
     async def __aenter__(self) -> Self:
+        self.check_open()
         try:
-            await self.keeper()
+            async with self._within(self.limits.call):
+                await self.keeper()
         except BaseException:
             # Nobody else will: what was not entered is not left.
             await self.close()

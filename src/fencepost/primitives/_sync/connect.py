@@ -8,14 +8,15 @@ from typing import Any
 
 from fencepost._runtime import threads as runtime
 from fencepost.contract import registry
+from fencepost.contract._sync.engine import Engine
 from fencepost.core.lease import Terms
+from fencepost.core.limit import patience
 from fencepost.core.url import parse_url
 from fencepost.errors import Unsupported
 from fencepost.instrumentation import log
 from fencepost.primitives._sync.session import Session
 
 EMBEDDED = "sqlite://"
-MOST_PATIENCE = 5.0
 
 
 def connect(
@@ -32,7 +33,7 @@ def connect(
     `ttl`: how many seconds a lock outlives a holder that vanished. `margin`: how many seconds before the engine
     may grant a lock to another its holder is told that it is lost. `holder`: what others see as the owner.
     `requires`: traits the engine must have, checked here. Bad arguments raise here; the engine is first asked
-    when the session is entered, or a lock acquired.
+    when the session is entered, or a lock acquired. In the child of a fork it begins anew, with a lease of its own.
     """
     terms = Terms(ttl, margin)
     address = parse_url(url or os.environ.get("FENCEPOST_URL") or EMBEDDED)
@@ -41,14 +42,19 @@ def connect(
     if shortfalls:
         raise Unsupported(f"{address.scheme}:// does not give what is required: {'; '.join(shortfalls)}")
     clock = clock or runtime.BootClock()
-    engine = kind(address, clock=clock, patience=min(MOST_PATIENCE, terms.span / 3))
+    here = clock
+
+    def remake() -> tuple[Engine, str]:
+        return kind(address, clock=here, patience=patience(terms)), holder or default_label()
+
+    engine, label = remake()
     # Of the engine, not of its kind: an address may say that its server can keep shorter ones.
     if terms.ttl < engine.traits.ttl_floor:
         raise ValueError(
             f"ttl {terms.ttl:g} s is shorter than {address.scheme}:// can keep: "
             f"use {engine.traits.ttl_floor:g} s or more"
         )
-    session = Session(engine, terms, label=holder or default_label(), clock=clock)
+    session = Session(engine, terms, label=label, clock=clock, remake=remake)
     session.subscribe(log.write, *log.LOUD)
     return session
 

@@ -35,8 +35,10 @@ class Session(Presence):
     """This process's presence at an engine; made by `connect`. Thread-safe and task-safe."""
 
     def __enter__(self) -> Self:
+        self.check_open()
         try:
-            self.keeper()
+            with self._within(self.limits.call):
+                self.keeper()
         except BaseException:
             # Nobody else will: what was not entered is not left.
             self.close()

@@ -7,17 +7,20 @@ from collections.abc import Callable, Sequence
 
 from fencepost._runtime import aio as runtime
 from fencepost._runtime import fork
+from fencepost._runtime.state import StateLock
 from fencepost.contract._async.engine import AsyncEngine
 from fencepost.contract.answer import Snapshot
 from fencepost.core import event
 from fencepost.core.claim import Claim
 from fencepost.core.holder import Holder
 from fencepost.core.lease import Terms
+from fencepost.core.limit import limits
 from fencepost.core.name import check_name
 from fencepost.core.traits import Traits
-from fencepost.errors import SessionClosed
+from fencepost.errors import EngineError, SessionClosed, Unavailable, Unsupported
 from fencepost.session._async.courtesy import AsyncCourtesy
 from fencepost.session._async.keeper import AsyncKeeper
+from fencepost.session._async.limit import AsyncLimit
 from fencepost.session._async.reentrance import AsyncReentrance
 from fencepost.session.announcer import Announcer, Listener
 from fencepost.session.statistics import Statistics, Tally
@@ -38,9 +41,12 @@ class AsyncPresence:
         label: str,
         clock: runtime.Clock,
         dice: Callable[[], float] = random.random,
+        remake: "Callable[[], tuple[AsyncEngine, str]] | None" = None,
     ) -> None:
+        """`remake` gives the engine and the label that the session has in the child of a fork."""
         self.label = label
         self.terms = terms
+        self.limits = limits(terms)
         self.clock = clock
         self.dice = dice
         self.engine = engine
@@ -51,9 +57,25 @@ class AsyncPresence:
         self._keeper: AsyncKeeper | None = None
         # Whether the engine has ever given one, so that it is there and takes us.
         self.had_lease = False
-        self._opening = runtime.Mutex()
+        self._opening = StateLock()
         self._closed = False
-        self._generation = fork.generation()
+        self._remake = remake
+        # Whether what it has is the parent's: then it begins anew before anything else.
+        self._inherited = False
+        # The event loop that it was first used in.
+        self._home: object = None
+        fork.tell(self)
+
+    def forked(self) -> None:
+        """In the child of a fork: nothing of the parent's is used here, released, read from or closed."""
+        fork.keep_for_ever(self.engine, self._keeper)
+        self._inherited = True
+        self._keeper = None
+        self._home = None
+        self._opening = StateLock()
+        self.tally = Tally()
+        self.reentrance = AsyncReentrance()
+        self.courtesy = AsyncCourtesy(self)
 
     @property
     def traits(self) -> Traits:
@@ -76,47 +98,84 @@ class AsyncPresence:
     def keeper_at(self, now: float) -> AsyncKeeper | None:
         """The keeper of a lease that provably lives at this instant, if there is one."""
         keeper = self._keeper
-        return keeper if keeper is not None and keeper.proven_at(now) else None
+        return keeper if keeper is not None and runtime.home() is self._home and keeper.proven_at(now) else None
 
     async def keeper(self) -> AsyncKeeper:
         """The keeper of a living lease; opens one if there is none."""
-        keeper = self.keeper_at(self.clock.now())
-        if keeper is not None:
-            return keeper
-        self.check_open()
-        async with self._opening:
+        while True:
+            keeper = self.keeper_at(self.clock.now())
+            if keeper is not None:
+                return keeper
             self.check_open()
-            keeper = self._keeper
-            if keeper is None or not keeper.proven():
-                keeper = self._keeper = AsyncKeeper(
-                    self.engine,
-                    Holder(secrets.token_hex(12), self.label),
-                    self.terms,
-                    clock=self.clock,
-                    dice=self.dice,
-                    announce=self.announce,
-                    tally=self.tally,
-                    courtesy=self.courtesy,
-                )
-                await keeper.open()
-                self.had_lease = True
-            return keeper
+            new = self._new_keeper()
+            try:
+                with self._opening:
+                    keeper = self._keeper
+                    if keeper is None or keeper.over:
+                        keeper = self._keeper = new
+                if keeper is new:
+                    self.check_open()
+                    await new.open()
+                    self.had_lease = True
+                    return new
+            finally:
+                new.abandon()
+            # One opens it for all who come meanwhile. If it can not, the next one tries.
+            if await keeper.opened():
+                return keeper
+            if runtime.time_left() <= 0:
+                raise Unavailable("another ask of this session is opening its lease, and the engine does not answer")
+
+    def _new_keeper(self) -> AsyncKeeper:
+        return AsyncKeeper(
+            self.engine,
+            Holder(secrets.token_hex(12), self.label),
+            self.terms,
+            clock=self.clock,
+            dice=self.dice,
+            announce=self.announce,
+            tally=self.tally,
+            courtesy=self.courtesy,
+            limits=self.limits,
+        )
+
+    def _within(self, seconds: float) -> AsyncLimit:
+        """What is asked inside is answered so soon, or not at all."""
+        return AsyncLimit(self.clock, self.clock.now() + seconds)
 
     def check_open(self) -> None:
         if self._closed:
             raise SessionClosed("the session is closed: connect again")
-        if fork.generation() != self._generation:
+        if self._inherited:
+            self._begin_anew()
+        home = runtime.home()
+        if home is None:
+            raise Unsupported("an asynchronous session needs asyncio, and no event loop of it runs here")
+        if self._home is not home:
+            if self._home is not None:
+                raise SessionClosed("this session belongs to another event loop: connect again in this one")
+            self._home = home
+
+    def _begin_anew(self) -> None:
+        """After a fork, with an engine of our own."""
+        if self._remake is None:
             raise SessionClosed("this session belongs to the parent process: connect again after a fork")
+        with self._opening:
+            if self._inherited:
+                self.engine, self.label = self._remake()
+                self._inherited = False
 
     async def look(self, name: str) -> Snapshot:
         """Who holds `name` now, and who waits for it."""
         self.check_open()
-        return await self.engine.look(check_name(name))
+        async with self._within(self.limits.call):
+            return await self.engine.look(check_name(name))
 
     async def names(self, prefix: str = "") -> Sequence[str]:
         """The names that are held or waited for."""
         self.check_open()
-        return await self.engine.names(prefix)
+        async with self._within(self.limits.call):
+            return await self.engine.names(prefix)
 
     async def evict(self, name: str) -> tuple[Claim, ...]:
         """Take `name` from whoever holds it, and return the claims that were taken away.
@@ -125,7 +184,8 @@ class AsyncPresence:
         The engine keeps a record, which `look` shows.
         """
         self.check_open()
-        taken = await self.engine.evict(check_name(name), self.label)
+        async with self._within(self.limits.call):
+            taken = await self.engine.evict(check_name(name), self.label)
         for claim in taken:
             self.announce(
                 event.Evicted(
@@ -140,14 +200,31 @@ class AsyncPresence:
         return await self.courtesy.ask(check_name(name), reason)
 
     async def close(self) -> None:
-        """Give back everything this session holds and leave all queues. Closing twice is fine."""
-        if fork.generation() == self._generation:
+        """Give back everything this session holds and leave all queues. Closing twice is fine.
+
+        An engine that does not answer is waited for a second, or a tenth of the ttl if that is more: then the lease
+        runs out by itself.
+        """
+        if self._inherited or runtime.is_gone(self._home):
+            # The parent's, or of an event loop that is closed: nothing can be said to the engine.
             self._closed = True
-            await runtime.shielded(self._close())
+            return
+        if not self._closed:
+            self.check_open()
+        self._closed = True
+        await runtime.shielded(self._close())
 
     async def _close(self) -> bool:
-        async with self._opening:
-            if self._keeper is not None:
-                await self._keeper.close()
-            await self.engine.close()
+        until = self.clock.now() + self.limits.close
+        with self._opening:
+            # From here on nobody opens another.
+            keeper = self._keeper
+        if keeper is not None:
+            await keeper.close(until)
+        try:
+            async with AsyncLimit(self.clock, until):
+                await self.engine.close()
+        except EngineError:
+            # What it did not let go of ends with the process.
+            pass
         return True

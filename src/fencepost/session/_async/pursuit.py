@@ -9,9 +9,10 @@ from fencepost.contract.answer import Busy, Gone, Granted, Queued
 from fencepost.core import event
 from fencepost.core.backoff import backoff
 from fencepost.core.claim import Ask, Claim, Mode, Request, contradiction
-from fencepost.errors import Conflict, EngineError, Unavailable, Uncertain
+from fencepost.errors import Conflict, EngineError, Refused, Unavailable, Uncertain
 from fencepost.session._async.grant import AsyncGrant
 from fencepost.session._async.keeper import AsyncKeeper
+from fencepost.session._async.limit import AsyncLimit
 from fencepost.session._async.presence import AsyncPresence
 
 # How many leases in a row may be lost within their first span before the engine is called unusable.
@@ -32,17 +33,26 @@ async def obtain(
 
     The caller owns `taken` before anything is asked, so that an interruption on the way back finds the grants there.
     An engine that does not answer is asked again, with the same request, while time and lease last; and for another
-    lease, if it has ever given one: a wrong address is not waited for.
+    lease, if it has ever given one: a wrong address is not waited for. When the time is over nobody waits for it any
+    longer: what it was asked is settled behind our back.
     """
     now = presence.clock.now
     started_at = asked_at = now()
     until = math.inf if timeout is None else started_at + timeout
+    # A try is no try without time for an answer.
+    answer_by = max(until, started_at + presence.limits.answer)
     short_leases = 0
     while True:
-        keeper = presence.keeper_at(asked_at) or await _open(presence, min(until, asked_at + presence.terms.span))
+        keeper = presence.keeper_at(asked_at)
+        if keeper is None:
+            presence.check_open()
+            open_by = asked_at + presence.terms.span
+            async with AsyncLimit(presence.clock, min(answer_by, open_by)):
+                keeper = await _open(presence, min(until, open_by))
+        keeper.settlement.check_room(asks)
         request = keeper.request(asks, priority)
         try:
-            answer = await _claim(presence, keeper, request, until)
+            answer = await _claim(presence, keeper, request, until, answer_by)
             queued = isinstance(answer, Queued)
             if isinstance(answer, Queued):
                 if answer.ahead:
@@ -68,13 +78,17 @@ async def obtain(
             elif isinstance(answer, Gone):
                 presence.check_open()
                 keeper.lose(f"the engine no longer has its lease: {answer.reason}")
-            unsettled = await _leave(keeper, request)
+            back_by = now() + presence.limits.answer
+            unsettled = await _leave(keeper, request, back_by)
             if isinstance(answer, Queued) and now() >= until:
                 if unsettled is not None:
                     raise Uncertain(_not_confirmed(request, unsettled)) from unsettled
-                return Denial(await _ahead(presence, answer), now() - started_at)
+                return Denial(await _ahead(presence, answer, back_by), now() - started_at)
         except BaseException as error:
-            unsettled = await runtime.shielded(_leave(keeper, request))
+            # Who was interrupted is in a hurry; who was told of no answer has waited for it.
+            patience = presence.limits.answer if isinstance(error, Exception) else presence.limits.farewell
+            leave_by = min(now() + patience, answer_by) if isinstance(error, Unavailable) else now() + patience
+            unsettled = await runtime.shielded(_leave(keeper, request, leave_by))
             if unsettled is not None and isinstance(error, Unavailable):
                 raise Uncertain(_not_confirmed(request, unsettled)) from error
             raise
@@ -105,14 +119,15 @@ def _pause(presence: AsyncPresence, attempt: int) -> float:
 
 
 async def _claim(
-    presence: AsyncPresence, keeper: AsyncKeeper, request: Request, until: float
+    presence: AsyncPresence, keeper: AsyncKeeper, request: Request, until: float, answer_by: float
 ) -> Granted | Queued | Busy | Gone:
     """Ask, and ask again while the answer is lost: the same request is answered the same."""
     now = presence.clock.now
     attempt = 0
     while True:
         try:
-            return await presence.engine.claim(request, wait=now() < until)
+            async with AsyncLimit(presence.clock, answer_by):
+                return await presence.engine.claim(request, wait=now() < until)
         except Unavailable:
             again_at = now() + _pause(presence, attempt)
             attempt += 1
@@ -140,9 +155,11 @@ async def _queue(
             if left <= 0 or not keeper.proven_at(asked_at):
                 return answer
             try:
-                answer = await presence.engine.wait(answer, left)
+                # It comes back at `until` by itself, if it can.
+                async with AsyncLimit(presence.clock, until + presence.limits.answer / 2):
+                    answer = await presence.engine.wait(answer, left)
             except Unavailable:
-                answer = await _claim(presence, keeper, request, until)
+                answer = await _claim(presence, keeper, request, until, until + presence.limits.answer / 2)
         return answer
     finally:
         waiting.pop()
@@ -167,11 +184,11 @@ def _check_not_waiting_for_itself(keeper: AsyncKeeper, request: Request) -> None
                 )
 
 
-async def _leave(keeper: AsyncKeeper, request: Request) -> EngineError | None:
-    """Leave nothing of the request; what the engine raised if it could not confirm that yet."""
+async def _leave(keeper: AsyncKeeper, request: Request, until: float) -> EngineError | None:
+    """Leave nothing of the request; what the engine raised if it did not confirm that by then."""
     keeper.disown_all(request)
-    error = await keeper.settlement.settle(request)
-    if error is not None and not keeper.closed:
+    error = await keeper.settlement.settle(request, until)
+    if error is not None and not isinstance(error, Refused) and not keeper.closed:
         names = tuple(ask.name for ask in request.asks)
         keeper.announce(event.Unsettled(holder=keeper.holder.label, names=names, reason=str(error)))
     return error
@@ -185,12 +202,13 @@ def _not_confirmed(request: Request, error: EngineError) -> str:
     )
 
 
-async def _ahead(presence: AsyncPresence, queued: Queued) -> tuple[Claim, ...]:
+async def _ahead(presence: AsyncPresence, queued: Queued, until: float) -> tuple[Claim, ...]:
     """Who is in the way: the holders, rather than whoever stands before us in the queue."""
     if any(claim.token is not None for claim in queued.ahead):
         return queued.ahead
     try:
-        snapshot = await presence.engine.look(queued.request.asks[0].name)
+        async with AsyncLimit(presence.clock, until):
+            snapshot = await presence.engine.look(queued.request.asks[0].name)
     except EngineError:
         return queued.ahead
     return tuple(standing.claim for standing in snapshot.holders) or queued.ahead

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from fencepost._runtime import aio as runtime
-from fencepost.contract._async.cell import AsyncCellEngine
+from fencepost.contract._async.cell import AsyncCellEngine, AsyncCells
 from fencepost.contract.answer import Cell
 from fencepost.core.backoff import backoff
 from fencepost.core.deadline import Deadline
@@ -36,7 +36,11 @@ class AsyncRecord:
             raise Unsupported("this engine keeps no shared values: see its trait 'cells'")
         self._presence = presence
         self._key = key
-        self._cells = cast(AsyncCellEngine, presence.engine).cells
+
+    @property
+    def _cells(self) -> AsyncCells:
+        # Not kept: in the child of a fork the session has another engine.
+        return cast(AsyncCellEngine, self._presence.engine).cells
 
     async def read(self) -> Seen:
         self._presence.check_open()

@@ -28,13 +28,15 @@ async def release_together(grants: Sequence[AsyncGrant]) -> FencepostError | Non
     """
     keeper = grants[0]._keeper
     claims = [grant.claim for grant in grants]
+    began_at = keeper.now()
     try:
         for grant in grants:
             keeper.disown(grant.claim)
             grant.end_by_release()
-        kept = await keeper.engine.release_all(claims)
+        async with keeper.limit(began_at):
+            kept = await keeper.engine.release_all(claims)
     except BaseException as error:
-        unsettled = await runtime.shielded(_settle(keeper, claims))
+        unsettled = await runtime.shielded(_settle(keeper, claims, keeper.settle_by(began_at, error)))
         if unsettled is None and isinstance(error, EngineError):
             return None
         names = tuple(claim.name for claim in claims)
@@ -57,8 +59,8 @@ async def release_together(grants: Sequence[AsyncGrant]) -> FencepostError | Non
     return failure
 
 
-async def _settle(keeper: "AsyncKeeper", claims: Sequence[Claim]) -> EngineError | None:
+async def _settle(keeper: "AsyncKeeper", claims: Sequence[Claim], until: float) -> EngineError | None:
     found: EngineError | None = None
     for claim in claims:
-        found = await keeper.settlement.settle(claim) or found
+        found = await keeper.settlement.settle(claim, until) or found
     return found

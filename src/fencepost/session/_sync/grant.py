@@ -124,23 +124,26 @@ class Grant:
         A reentrant lock is given back by its last release.
         """
         keeper, claim = self._keeper, self.claim
+        keeper.check_home()
+        began_at = keeper.now()
         if self._depth > 1:
             keeper.check_open()
             self._depth -= 1
             return
-        if self._end is not None or not keeper.proven():
+        if self._end is not None or not keeper.proven_at(began_at):
             keeper.check_open()
             if not self.released:
                 keeper.disown(claim)
                 # Nobody works under it here any more, so those who wait need not wait for the lease to end.
-                runtime.shielded(keeper.settlement.settle(claim))
+                runtime.shielded(keeper.settlement.settle(claim, keeper.now() + keeper.limits.answer))
             raise self.absence()
         try:
             keeper.disown(claim)
             self._end = _RELEASED
-            kept = keeper.engine.release(claim)
+            with keeper.limit(began_at):
+                kept = keeper.engine.release(claim)
         except BaseException as error:
-            unsettled = runtime.shielded(keeper.settlement.settle(claim))
+            unsettled = runtime.shielded(keeper.settlement.settle(claim, keeper.settle_by(began_at, error)))
             if unsettled is None and isinstance(error, EngineError):
                 return
             self._announce_unsettled(unsettled)

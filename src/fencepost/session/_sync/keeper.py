@@ -12,6 +12,7 @@ from collections.abc import Callable
 
 from fencepost._runtime import threads as runtime
 from fencepost._runtime import fork
+from fencepost._runtime.clock import LONGEST_NAP
 from fencepost._runtime.state import StateLock
 from fencepost.contract._sync.engine import Engine
 from fencepost.contract.answer import Renewal
@@ -21,9 +22,11 @@ from fencepost.core.backoff import backoff
 from fencepost.core.claim import Ask, Claim, Request
 from fencepost.core.holder import Holder
 from fencepost.core.lease import Standing, Terms, standing
-from fencepost.errors import EngineError, SessionClosed
+from fencepost.core.limit import Limits
+from fencepost.errors import EngineError, NotHeld, SessionClosed
 from fencepost.session._sync.courtesy import Courtesy
 from fencepost.session._sync.grant import Grant
+from fencepost.session._sync.limit import Limit
 from fencepost.session._sync.settlement import Settlement
 from fencepost.session.announcer import Announcer
 from fencepost.session.statistics import Tally
@@ -44,13 +47,14 @@ class Keeper:
         announce: Announcer,
         tally: Tally,
         courtesy: Courtesy,
+        limits: Limits,
     ) -> None:
         self.engine = engine
         self.holder = holder
         self.terms = terms
         self.announce = announce
         self.courtesy = courtesy
-        self.settlement = Settlement(engine)
+        self.limits = limits
         self.lost = runtime.Event()
         self.ends_at = 0.0
         self.now = clock.now
@@ -66,9 +70,13 @@ class Keeper:
         self.kept: dict[tuple[int, str], Grant] = {}
         self._serials = itertools.count(1)
         self._stop = runtime.Event()
+        self.settlement = Settlement(engine, terms, clock=clock, dice=dice, over=self._stop, name=holder.label)
+        # Set when the lease was opened, or will not be.
+        self._opened = runtime.Event()
         self._alarm: runtime.Alarm | None = None
         self._worker: runtime.Worker | None = None
         self._generation = fork.generation()
+        self._home = runtime.home()
 
     def open(self) -> None:
         sent_at = self.now()
@@ -76,37 +84,67 @@ class Keeper:
             self.engine.on_loss = self._told
         try:
             self.engine.lease_open(self.holder, self.terms.ttl)
-            self.ends_at = self.terms.ends_at(sent_at)
-            self._end = None
+            with self._ending:
+                # Unless the session was closed meanwhile.
+                if not self._closed:
+                    self.ends_at = self.terms.ends_at(sent_at)
+                    self._end = None
+            self.check_open()
             self._alarm = self._clock.alarm(self.ends_at, self._ring)
             self._worker = runtime.spawn(self._keep, name=f"fencepost-keeper-{self.holder.label}")
             self.announce(event.LeaseOpened(holder=self.holder.label, ttl=self.terms.ttl))
         except BaseException:
             self._finish("opening it was interrupted")
-            runtime.shielded(self._close_lease())
+            runtime.shielded(self._close_lease(self.now() + self.limits.farewell))
             raise
 
-    def close(self) -> None:
+    @property
+    def over(self) -> bool:
+        """Whether it was opened once, or tried to be, and has ended. Tells nobody, as `proven` does."""
+        return self._opened.is_set() and self._end is not None
+
+    def opened(self) -> bool:
+        """Whether the lease was opened, once whoever opens it has come to an end; False if that takes too long."""
+        while not self._opened.is_set() and (left := runtime.time_left()) > 0:
+            self._opened.wait(min(left, LONGEST_NAP))
+        return self.proven()
+
+    def abandon(self) -> None:
+        """Nobody opens it any more."""
+        self._opened.set()
+
+    def close(self, until: float) -> None:
         """Give back everything, in one call. If the engine does not answer, the lease runs out by itself."""
         if self._closed or fork.generation() != self._generation:
             return
         if self._finish("the session was closed"):
             for grant in self._take_grants():
                 grant.end_by_release()
-        self._closed = True
+        with self._ending:
+            self._closed = True
+        self._stop.set()
         # Also after a loss: nobody works under it any more, so whoever waits need not wait for its end.
-        runtime.shielded(self._close_lease())
+        runtime.shielded(self._close_lease(until))
         if self._worker is not None:
             self._worker.cancel()
-            self._worker.join(self.terms.span)
+            self._worker.join(max(0.0, until - self.now()))
 
-    def _close_lease(self) -> EngineError | None:
+    def _close_lease(self, until: float) -> EngineError | None:
         try:
-            self.engine.lease_close(self.holder)
+            with Limit(self._clock, until):
+                self.engine.lease_close(self.holder)
         except EngineError as error:
             # Nobody renews it any more, so it ends by itself.
             return error
         return None
+
+    def limit(self, began_at: float) -> Limit:
+        """For a call without a time-out of its own that began then."""
+        return Limit(self._clock, began_at + self.limits.call)
+
+    def settle_by(self, began_at: float, error: BaseException) -> float:
+        """Until when a call that began then, and ended so, may go on to settle what it left open."""
+        return began_at + self.limits.call if isinstance(error, Exception) else self.now() + self.limits.farewell
 
     # Whether the lease lives
 
@@ -117,9 +155,15 @@ class Keeper:
 
     def check_open(self) -> None:
         if fork.generation() != self._generation:
-            raise SessionClosed("this session belongs to the parent process: connect again after a fork")
+            raise NotHeld("this grant is the parent process's: what the child of a fork wants to hold, it must acquire")
         if self._closed:
             raise SessionClosed("the session is closed: connect again")
+
+    def check_home(self) -> None:
+        """Before anything is asked on behalf of a grant."""
+        if runtime.home() is not self._home:
+            self.check_open()
+            raise SessionClosed("this grant belongs to another event loop: release it there")
 
     def proven(self) -> bool:
         """Whether the lease provably lives now."""
@@ -179,7 +223,6 @@ class Keeper:
             if self._renew():
                 attempt = 0
                 due = self._renew_at()
-                self.settlement.settle_all()
             else:
                 due = self.now() + backoff(attempt, self._dice(), first=self.terms.span / 30, most=self.terms.span / 6)
                 attempt += 1
@@ -192,14 +235,13 @@ class Keeper:
         claims = [grant.claim for grant in self.grants()]
         sent_at = self.now()
         try:
-            renewal = self.engine.lease_renew(self.holder, self.terms.ttl, claims)
+            self._renewed(sent_at, self.engine.lease_renew(self.holder, self.terms.ttl, claims))
         except Exception as error:
             # Not only an EngineError: a keeper that died of somebody's bug would lose everything in silence.
             self._tally.renewal(failed=True)
             self._in_jeopardy(error)
             return False
         self._tally.renewal(failed=False)
-        self._renewed(sent_at, renewal)
         if event.Renewed in self.announce.wanted:
             took = self.now() - sent_at
             self.announce(event.Renewed(holder=self.holder.label, claims=len(claims), took=took))

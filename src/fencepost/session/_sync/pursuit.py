@@ -9,9 +9,10 @@ from fencepost.contract.answer import Busy, Gone, Granted, Queued
 from fencepost.core import event
 from fencepost.core.backoff import backoff
 from fencepost.core.claim import Ask, Claim, Mode, Request, contradiction
-from fencepost.errors import Conflict, EngineError, Unavailable, Uncertain
+from fencepost.errors import Conflict, EngineError, Refused, Unavailable, Uncertain
 from fencepost.session._sync.grant import Grant
 from fencepost.session._sync.keeper import Keeper
+from fencepost.session._sync.limit import Limit
 from fencepost.session._sync.presence import Presence
 
 # How many leases in a row may be lost within their first span before the engine is called unusable.
@@ -32,17 +33,26 @@ def obtain(
 
     The caller owns `taken` before anything is asked, so that an interruption on the way back finds the grants there.
     An engine that does not answer is asked again, with the same request, while time and lease last; and for another
-    lease, if it has ever given one: a wrong address is not waited for.
+    lease, if it has ever given one: a wrong address is not waited for. When the time is over nobody waits for it any
+    longer: what it was asked is settled behind our back.
     """
     now = presence.clock.now
     started_at = asked_at = now()
     until = math.inf if timeout is None else started_at + timeout
+    # A try is no try without time for an answer.
+    answer_by = max(until, started_at + presence.limits.answer)
     short_leases = 0
     while True:
-        keeper = presence.keeper_at(asked_at) or _open(presence, min(until, asked_at + presence.terms.span))
+        keeper = presence.keeper_at(asked_at)
+        if keeper is None:
+            presence.check_open()
+            open_by = asked_at + presence.terms.span
+            with Limit(presence.clock, min(answer_by, open_by)):
+                keeper = _open(presence, min(until, open_by))
+        keeper.settlement.check_room(asks)
         request = keeper.request(asks, priority)
         try:
-            answer = _claim(presence, keeper, request, until)
+            answer = _claim(presence, keeper, request, until, answer_by)
             queued = isinstance(answer, Queued)
             if isinstance(answer, Queued):
                 if answer.ahead:
@@ -68,13 +78,17 @@ def obtain(
             elif isinstance(answer, Gone):
                 presence.check_open()
                 keeper.lose(f"the engine no longer has its lease: {answer.reason}")
-            unsettled = _leave(keeper, request)
+            back_by = now() + presence.limits.answer
+            unsettled = _leave(keeper, request, back_by)
             if isinstance(answer, Queued) and now() >= until:
                 if unsettled is not None:
                     raise Uncertain(_not_confirmed(request, unsettled)) from unsettled
-                return Denial(_ahead(presence, answer), now() - started_at)
+                return Denial(_ahead(presence, answer, back_by), now() - started_at)
         except BaseException as error:
-            unsettled = runtime.shielded(_leave(keeper, request))
+            # Who was interrupted is in a hurry; who was told of no answer has waited for it.
+            patience = presence.limits.answer if isinstance(error, Exception) else presence.limits.farewell
+            leave_by = min(now() + patience, answer_by) if isinstance(error, Unavailable) else now() + patience
+            unsettled = runtime.shielded(_leave(keeper, request, leave_by))
             if unsettled is not None and isinstance(error, Unavailable):
                 raise Uncertain(_not_confirmed(request, unsettled)) from error
             raise
@@ -105,14 +119,15 @@ def _pause(presence: Presence, attempt: int) -> float:
 
 
 def _claim(
-    presence: Presence, keeper: Keeper, request: Request, until: float
+    presence: Presence, keeper: Keeper, request: Request, until: float, answer_by: float
 ) -> Granted | Queued | Busy | Gone:
     """Ask, and ask again while the answer is lost: the same request is answered the same."""
     now = presence.clock.now
     attempt = 0
     while True:
         try:
-            return presence.engine.claim(request, wait=now() < until)
+            with Limit(presence.clock, answer_by):
+                return presence.engine.claim(request, wait=now() < until)
         except Unavailable:
             again_at = now() + _pause(presence, attempt)
             attempt += 1
@@ -140,9 +155,11 @@ def _queue(
             if left <= 0 or not keeper.proven_at(asked_at):
                 return answer
             try:
-                answer = presence.engine.wait(answer, left)
+                # It comes back at `until` by itself, if it can.
+                with Limit(presence.clock, until + presence.limits.answer / 2):
+                    answer = presence.engine.wait(answer, left)
             except Unavailable:
-                answer = _claim(presence, keeper, request, until)
+                answer = _claim(presence, keeper, request, until, until + presence.limits.answer / 2)
         return answer
     finally:
         waiting.pop()
@@ -167,11 +184,11 @@ def _check_not_waiting_for_itself(keeper: Keeper, request: Request) -> None:
                 )
 
 
-def _leave(keeper: Keeper, request: Request) -> EngineError | None:
-    """Leave nothing of the request; what the engine raised if it could not confirm that yet."""
+def _leave(keeper: Keeper, request: Request, until: float) -> EngineError | None:
+    """Leave nothing of the request; what the engine raised if it did not confirm that by then."""
     keeper.disown_all(request)
-    error = keeper.settlement.settle(request)
-    if error is not None and not keeper.closed:
+    error = keeper.settlement.settle(request, until)
+    if error is not None and not isinstance(error, Refused) and not keeper.closed:
         names = tuple(ask.name for ask in request.asks)
         keeper.announce(event.Unsettled(holder=keeper.holder.label, names=names, reason=str(error)))
     return error
@@ -185,12 +202,13 @@ def _not_confirmed(request: Request, error: EngineError) -> str:
     )
 
 
-def _ahead(presence: Presence, queued: Queued) -> tuple[Claim, ...]:
+def _ahead(presence: Presence, queued: Queued, until: float) -> tuple[Claim, ...]:
     """Who is in the way: the holders, rather than whoever stands before us in the queue."""
     if any(claim.token is not None for claim in queued.ahead):
         return queued.ahead
     try:
-        snapshot = presence.engine.look(queued.request.asks[0].name)
+        with Limit(presence.clock, until):
+            snapshot = presence.engine.look(queued.request.asks[0].name)
     except EngineError:
         return queued.ahead
     return tuple(standing.claim for standing in snapshot.holders) or queued.ahead

@@ -28,13 +28,15 @@ def release_together(grants: Sequence[Grant]) -> FencepostError | None:
     """
     keeper = grants[0]._keeper
     claims = [grant.claim for grant in grants]
+    began_at = keeper.now()
     try:
         for grant in grants:
             keeper.disown(grant.claim)
             grant.end_by_release()
-        kept = keeper.engine.release_all(claims)
+        with keeper.limit(began_at):
+            kept = keeper.engine.release_all(claims)
     except BaseException as error:
-        unsettled = runtime.shielded(_settle(keeper, claims))
+        unsettled = runtime.shielded(_settle(keeper, claims, keeper.settle_by(began_at, error)))
         if unsettled is None and isinstance(error, EngineError):
             return None
         names = tuple(claim.name for claim in claims)
@@ -57,8 +59,8 @@ def release_together(grants: Sequence[Grant]) -> FencepostError | None:
     return failure
 
 
-def _settle(keeper: "Keeper", claims: Sequence[Claim]) -> EngineError | None:
+def _settle(keeper: "Keeper", claims: Sequence[Claim], until: float) -> EngineError | None:
     found: EngineError | None = None
     for claim in claims:
-        found = keeper.settlement.settle(claim) or found
+        found = keeper.settlement.settle(claim, until) or found
     return found

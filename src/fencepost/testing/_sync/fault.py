@@ -1,7 +1,6 @@
 # Generated from src/fencepost/testing/_async/fault.py by tools/unasync.py. Do not edit: run `make gen`.
 """Any engine, decorated with faults: it is cut off, hangs, is late, refuses, or loses replies."""
 
-import math
 from collections import Counter
 from collections.abc import Collection, Sequence
 from types import TracebackType
@@ -162,7 +161,10 @@ class FaultyEngine(Engine):
         self._called.set()
         if self.yielding:
             runtime.sleep(0)
-        self._clock.wait(self._flowing if method in self._hanging else _OPEN, math.inf)
+        # Also what does not hang passes by the clock: on one that was stopped, nothing goes on.
+        flowing = self._flowing if method in self._hanging else _OPEN
+        if not self._clock.wait(flowing, self._clock.now() + runtime.time_left()):
+            raise Unavailable(f"{method} is not answered in time: it hangs")
         if self._cut:
             raise Unavailable(f"{method} is not answered: the engine is cut off")
         if _take(self._refusals, method):

@@ -16,6 +16,7 @@ OF_ENGINES = (
     "time",
     "unknown",
     "late",
+    "deadline",
     "waiting",
     "crowd",
     "liveness",

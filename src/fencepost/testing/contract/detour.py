@@ -1,4 +1,4 @@
-"""A way to an engine on which messages can be held up."""
+"""A way to an engine on which messages can be held up: all of them, or some that others overtake."""
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -14,6 +14,15 @@ class Detour:
     def __init__(self, site: Site, proxies: list[LateProxy]) -> None:
         self.site = site
         self._proxies = proxies
+
+    def silence(self) -> None:
+        """Nothing that is sent arrives, until `heal`."""
+        for proxy in self._proxies:
+            proxy.hold()
+
+    def heal(self) -> None:
+        for proxy in self._proxies:
+            proxy.heal()
 
     def detain(self) -> None:
         for proxy in self._proxies:

@@ -126,7 +126,7 @@ class Link:
 
     def _enter(self, connection: Connection) -> Connection:
         try:
-            connection.patience(self.patience)
+            connection.begin(self.patience)
             if self.endpoints.credentials is not None and self.endpoints.token is None:
                 body = request.authenticate(*self.endpoints.credentials)
                 self.endpoints.token = answer.token(connection.call(request.AUTHENTICATE, body))
@@ -180,6 +180,7 @@ class Link:
     def call(self, path: str, body: bytes) -> bytes:
         connection = self.take()
         try:
+            connection.begin(self.patience)
             answered = connection.call(path, body)
         except BaseException as error:
             self._failed(connection, error)
@@ -192,6 +193,7 @@ class Link:
         connection = self.take()
         found: list[bytes | RpcError] = []
         try:
+            connection.begin(self.patience)
             streams = [connection.start(path, body) for path, body in work]
             while not all(stream.done for stream in streams):
                 connection.read()

@@ -3,6 +3,7 @@
 from queue import Empty, SimpleQueue
 from time import monotonic
 
+from fencepost._runtime import threads
 from fencepost._runtime.clock import LONGEST_NAP, boottime
 from fencepost._runtime.wire import Wire, dial
 from fencepost.engines.consul.address import Host
@@ -71,12 +72,13 @@ class Link:
 
     def call(self, request: bytes) -> Response:
         try:
-            self._turns.get(timeout=self.patience)
+            self._turns.get(timeout=threads.patience(self.patience))
         except Empty:
             raise Unavailable(f"{MOST_CALLS} requests to consul at {self.host} are under way already") from None
         try:
             connection = self._take()
             try:
+                connection.begin(self.patience)
                 connection.socket.sendall(request)
                 response = connection.read()
             except BaseException as error:
@@ -93,6 +95,7 @@ class Link:
         """The news; None when the clock shows `until`, or after an interruption."""
         connection = watch.connection = self._take()
         try:
+            connection.begin(self.patience)
             connection.socket.sendall(request)
             while not watch.over and (left := until - boottime()) > 0:
                 connection.patience(min(left, LONGEST_NAP))

@@ -34,7 +34,13 @@ class AsyncBriskClock(runtime.BootClock):
 
 def connect_to(site: Site, *, label: str = "first", **options: Any) -> AsyncSession:
     """A session as any user gets it, with a lease that lasts."""
-    return connect_async(site.url, ttl=options.pop("ttl", LASTING), holder=label, **options)
+    return patient(connect_async(site.url, ttl=options.pop("ttl", LASTING), holder=label, **options))
+
+
+def patient(session: AsyncSession) -> AsyncSession:
+    """With time for an engine on a busy machine to answer a try, and to confirm that nothing is left."""
+    session.limits = session.limits._replace(call=PATIENCE, answer=PATIENCE, farewell=PATIENCE)
+    return session
 
 
 def connect_faulty(
@@ -55,8 +61,12 @@ def connect_brisk(site: Site, *, label: str = "faulty") -> tuple[AsyncSession, A
 def _faulty(url: str, label: str, terms: Terms, clock: runtime.Clock) -> tuple[AsyncSession, AsyncFaultyEngine]:
     address = parse_url(url)
     kind = registry.async_engine(address.scheme)
-    engine = AsyncFaultyEngine(kind(address, clock=runtime.BootClock(), patience=PATIENCE))
-    return AsyncSession(engine, terms, label=label, clock=clock), engine
+
+    def made() -> tuple[AsyncFaultyEngine, str]:
+        return AsyncFaultyEngine(kind(address, clock=runtime.BootClock(), patience=PATIENCE)), label
+
+    engine, _ = made()
+    return patient(AsyncSession(engine, terms, label=label, clock=clock, remake=made)), engine
 
 
 async def waiters(session: AsyncSession, name: str) -> list[str]:

@@ -17,8 +17,9 @@ from fencepost.testing.contract.site import Site
 
 
 class AsyncWorkerProgram:
-    def __init__(self, session: AsyncSession) -> None:
+    def __init__(self, session: AsyncSession, site: Site) -> None:
         self._session = session
+        self._site = site
         self._grants: dict[str, AsyncGrant] = {}
 
     async def serve(self) -> None:
@@ -66,7 +67,8 @@ class AsyncWorkerProgram:
         child = os.fork()
         if child == 0:
             with open(writing, "w") as report:
-                json.dump(await self._as_child(name), report)
+                # The loop that this runs in is the parent's.
+                json.dump(runtime.run(self._as_child(name)), report)
             os._exit(0)
         os.close(writing)
         with open(reading) as report:
@@ -95,31 +97,55 @@ class AsyncWorkerProgram:
         os.waitpid(child, 0)
         return {}
 
+    async def unused(self) -> dict[str, Any]:
+        """What two children, one after the other, do with a session that their parent has made and never used."""
+        session, _ = connect_faulty(self._site)
+
+        async def lock() -> bool:
+            async with session.lock("unused") as grant:
+                return grant.held
+
+        locked = []
+        for _ in range(2):
+            reading, writing = os.pipe()
+            child = os.fork()
+            if child == 0:
+                try:
+                    os.write(writing, b"yes" if runtime.run(lock()) else b"no")
+                finally:
+                    os._exit(0)
+            os.close(writing)
+            with open(reading) as report:
+                locked.append(report.read() == "yes")
+            os.waitpid(child, 0)
+        await session.close()
+        return {"locked": locked}
+
     async def _as_child(self, name: str) -> dict[str, Any]:
-        grant = self._grants[name]
-        tried: dict[str, runtime.Work[object]] = {
-            "lock": self._session.lock("another").acquire,
-            "release": grant.release,
-            "look": lambda: self._session.look(name),
-        }
-        raised = {}
-        for what, attempt in tried.items():
-            try:
-                await attempt()
-                raised[what] = "nothing"
-            except FencepostError as error:
-                raised[what] = type(error).__name__
+        grant, session = self._grants[name], self._session
         held = grant.held
-        await self._session.close()
-        return {"raised": raised, "held": held}
+        try:
+            await grant.release()
+            released = "released"
+        except FencepostError as error:
+            released = type(error).__name__
+        same = await session.lock(name).try_acquire()
+        async with session.lock("another") as own:
+            seen = [each.claim.token for each in (await session.look("another")).holders] == [own.token]
+        await session.close()
+        # Whatever the child drops, the parent's is not touched.
+        del session, self._session, self._grants
+        gc.collect()
+        return {"held": held, "release": released, "same": same is not None, "another": seen}
 
 
 async def main(url: str, label: str, ttl: float) -> None:
     # As a user's, but for the patience with a server that is slow to answer: under a short lease it would be short.
-    session, _ = connect_faulty(Site(url, ttl=ttl), label=label)
+    site = Site(url, ttl=ttl)
+    session, _ = connect_faulty(site, label=label)
     async with session:
         print(json.dumps({"pid": os.getpid()}), flush=True)
-        await AsyncWorkerProgram(session).serve()
+        await AsyncWorkerProgram(session, site).serve()
 
 
 def start(url: str, label: str, ttl: float) -> None:

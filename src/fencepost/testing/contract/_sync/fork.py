@@ -1,5 +1,5 @@
 # Generated from src/fencepost/testing/contract/_async/fork.py by tools/unasync.py. Do not edit: run `make gen`.
-"""The law of forks: in the child the parent's sessions are closed, and nothing of the parent's is released."""
+"""The law of forks: in the child a session begins anew, and nothing of the parent's is used, released or closed."""
 
 from fencepost.testing.contract._sync.place import LASTING, connect_to, holders, until_waiting
 from fencepost.testing.contract._sync.puppet import Puppet
@@ -8,14 +8,12 @@ from fencepost.testing.contract.site import Site
 
 
 class ForkChapter:
-    def test_a_forked_child_can_neither_use_nor_release_what_its_parent_has(self, site: Site) -> None:
+    def test_a_forked_child_has_a_lease_of_its_own_and_nothing_that_its_parent_has(self, site: Site) -> None:
         with Puppet(site, "parent", ttl=LASTING) as parent:
             token = (parent.ask("acquire", name="a", timeout=0))["token"]
             found = parent.ask("fork", name="a")
-            assert found == {
-                "raised": {"lock": "SessionClosed", "release": "SessionClosed", "look": "SessionClosed"},
-                "held": False,
-            }
+            apart = site.traits.scope == "process"
+            assert found == {"held": False, "release": "NotHeld", "same": apart, "another": True}
             assert (parent.ask("held", name="a"))["held"]
             if site.traits.scope != "process":
                 with connect_to(site) as session:
@@ -24,6 +22,14 @@ class ForkChapter:
                     assert session.lock("a").try_acquire() is None
             parent.ask("release", name="a")
             assert (parent.ask("acquire", name="a", timeout=0))["token"] > token
+            # It hears as before: nothing that its connections are registered with was touched.
+            if site.traits.scope != "process":
+                with connect_to(site) as session:
+                    held = session.lock("b").acquire()
+                    parent.tell("acquire", name="b", timeout=None)
+                    until_waiting(session, "b", 1)
+                    held.release()
+                    assert (parent.answer())["token"] > held.token
 
     @needs(scope="host")
     def test_a_forked_child_that_closes_and_forgets_its_engine_does_not_deafen_its_parent(
@@ -46,3 +52,7 @@ class ForkChapter:
                 assert parent.ask("release", name="a") == {}
             assert (session.look("kept")).holders[0].claim.token == token
             assert (parent.ask("held", name="kept"))["held"]
+
+    def test_a_session_that_was_made_and_not_used_works_in_every_child(self, site: Site) -> None:
+        with Puppet(site, "parent", ttl=LASTING) as parent:
+            assert (parent.ask("unused"))["locked"] == [True, True]

@@ -34,7 +34,13 @@ class BriskClock(runtime.BootClock):
 
 def connect_to(site: Site, *, label: str = "first", **options: Any) -> Session:
     """A session as any user gets it, with a lease that lasts."""
-    return connect(site.url, ttl=options.pop("ttl", LASTING), holder=label, **options)
+    return patient(connect(site.url, ttl=options.pop("ttl", LASTING), holder=label, **options))
+
+
+def patient(session: Session) -> Session:
+    """With time for an engine on a busy machine to answer a try, and to confirm that nothing is left."""
+    session.limits = session.limits._replace(call=PATIENCE, answer=PATIENCE, farewell=PATIENCE)
+    return session
 
 
 def connect_faulty(
@@ -55,8 +61,12 @@ def connect_brisk(site: Site, *, label: str = "faulty") -> tuple[Session, Faulty
 def _faulty(url: str, label: str, terms: Terms, clock: runtime.Clock) -> tuple[Session, FaultyEngine]:
     address = parse_url(url)
     kind = registry.engine(address.scheme)
-    engine = FaultyEngine(kind(address, clock=runtime.BootClock(), patience=PATIENCE))
-    return Session(engine, terms, label=label, clock=clock), engine
+
+    def made() -> tuple[FaultyEngine, str]:
+        return FaultyEngine(kind(address, clock=runtime.BootClock(), patience=PATIENCE)), label
+
+    engine, _ = made()
+    return patient(Session(engine, terms, label=label, clock=clock, remake=made)), engine
 
 
 def waiters(session: Session, name: str) -> list[str]:

@@ -17,8 +17,9 @@ from fencepost.testing.contract.site import Site
 
 
 class WorkerProgram:
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: Session, site: Site) -> None:
         self._session = session
+        self._site = site
         self._grants: dict[str, Grant] = {}
 
     def serve(self) -> None:
@@ -66,7 +67,8 @@ class WorkerProgram:
         child = os.fork()
         if child == 0:
             with open(writing, "w") as report:
-                json.dump(self._as_child(name), report)
+                # The loop that this runs in is the parent's.
+                json.dump(runtime.run(self._as_child(name)), report)
             os._exit(0)
         os.close(writing)
         with open(reading) as report:
@@ -95,31 +97,55 @@ class WorkerProgram:
         os.waitpid(child, 0)
         return {}
 
+    def unused(self) -> dict[str, Any]:
+        """What two children, one after the other, do with a session that their parent has made and never used."""
+        session, _ = connect_faulty(self._site)
+
+        def lock() -> bool:
+            with session.lock("unused") as grant:
+                return grant.held
+
+        locked = []
+        for _ in range(2):
+            reading, writing = os.pipe()
+            child = os.fork()
+            if child == 0:
+                try:
+                    os.write(writing, b"yes" if runtime.run(lock()) else b"no")
+                finally:
+                    os._exit(0)
+            os.close(writing)
+            with open(reading) as report:
+                locked.append(report.read() == "yes")
+            os.waitpid(child, 0)
+        session.close()
+        return {"locked": locked}
+
     def _as_child(self, name: str) -> dict[str, Any]:
-        grant = self._grants[name]
-        tried: dict[str, runtime.Work[object]] = {
-            "lock": self._session.lock("another").acquire,
-            "release": grant.release,
-            "look": lambda: self._session.look(name),
-        }
-        raised = {}
-        for what, attempt in tried.items():
-            try:
-                attempt()
-                raised[what] = "nothing"
-            except FencepostError as error:
-                raised[what] = type(error).__name__
+        grant, session = self._grants[name], self._session
         held = grant.held
-        self._session.close()
-        return {"raised": raised, "held": held}
+        try:
+            grant.release()
+            released = "released"
+        except FencepostError as error:
+            released = type(error).__name__
+        same = session.lock(name).try_acquire()
+        with session.lock("another") as own:
+            seen = [each.claim.token for each in (session.look("another")).holders] == [own.token]
+        session.close()
+        # Whatever the child drops, the parent's is not touched.
+        del session, self._session, self._grants
+        gc.collect()
+        return {"held": held, "release": released, "same": same is not None, "another": seen}
 
 
 def main(url: str, label: str, ttl: float) -> None:
     # As a user's, but for the patience with a server that is slow to answer: under a short lease it would be short.
-    session, _ = connect_faulty(Site(url, ttl=ttl), label=label)
+    site = Site(url, ttl=ttl)
+    session, _ = connect_faulty(site, label=label)
     with session:
         print(json.dumps({"pid": os.getpid()}), flush=True)
-        WorkerProgram(session).serve()
+        WorkerProgram(session, site).serve()
 
 
 def start(url: str, label: str, ttl: float) -> None:

@@ -305,7 +305,7 @@ class AsyncAdvisoryEngine:
 
     async def _cancelled(self, lease: OurLease, entry: OurEntry) -> Granted | Queued | Gone:
         """Raises once it is. The server ignores a cancellation that comes before the statement, hence more than one."""
-        until = self._now() + self._patience
+        until = self._now() + runtime.patience(self._patience)
         while True:
             await self._desk.cancel(entry.hold.connection.pid)
             answer = await self._finish(lease, entry, min(until, self._now() + lease.trip / 1000))

@@ -92,7 +92,7 @@ class Connection:
                 conn.send_query_params(query.alone, parameters)
             else:
                 conn.send_query_prepared(query.name, parameters)
-            if not self._wait(milliseconds):
+            if not self._wait(_hurry(milliseconds)):
                 return None
             conn.consume_input()
             if conn.is_busy():
@@ -165,7 +165,7 @@ class Connection:
                     return None if result is None else check(result)
                 if result is None or result.status != pq.ExecStatus.FATAL_ERROR:
                     result = found
-            if not self._wait(milliseconds):
+            if not self._wait(_hurry(milliseconds)):
                 return None
             conn.consume_input()
 
@@ -220,6 +220,12 @@ class Connection:
             os.close(descriptor)
 
 
+def _hurry(milliseconds: int) -> int:
+    """Less than that if the caller has less time."""
+    left = runtime.time_left()
+    return milliseconds if left * 1000 >= milliseconds else math.ceil(left * 1000)
+
+
 _open: "WeakSet[Connection]" = WeakSet()
 
 
@@ -235,13 +241,13 @@ os.register_at_fork(after_in_child=_forked)
 def connect(address: Address, patience: float) -> Connection:
     """A connection that the server has let in. That takes a new process there, so it gets a little longer."""
     patience, wanted = max(patience, LEAST_DIAL), patience
-    steps = dial(address, patience)
+    steps = dial(address, runtime.patience(patience))
     try:
         fileno, event, seconds = next(steps)
         while True:
             poll = select.poll()
             poll.register(fileno, event)
-            fileno, event, seconds = steps.send(bool(poll.poll(math.ceil(seconds * 1000))))
+            fileno, event, seconds = steps.send(bool(poll.poll(math.ceil(runtime.patience(seconds) * 1000))))
     except StopIteration as done:
         return Connection(done.value, address, wanted)
     finally:

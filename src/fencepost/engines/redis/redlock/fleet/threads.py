@@ -136,7 +136,7 @@ class Crew:
                     self._watch(peer, node)
             except (OSError, ValueError, EngineError) as error:
                 self._drop(node, error, ballot)
-        deadline = now + self._timeout
+        deadline = now + runtime.patience(self._timeout)
         while not ballot.decided:
             left = deadline - monotonic()
             ready = self._poll.poll(ceil(left * 1000)) if left > 0 else ()
@@ -276,7 +276,11 @@ class Ears:
         """Listen at all nodes from now on, or at least at a majority: what they publish after this returns is heard."""
         self._begin()
         waiter = Waiter()
-        self._attend(waiter, boottime() + self._timeout, lambda: self.is_open or len(self._peers) < self._majority)
+        self._attend(
+            waiter,
+            boottime() + runtime.patience(self._timeout),
+            lambda: self.is_open or len(self._peers) < self._majority,
+        )
         if not self.is_open:
             why = "; ".join(str(error) for error in self._failures.values()) or "the others did not answer in time"
             raise Unavailable(f"{len(self._hearing)} nodes tell of votes, and {self._majority} are needed: {why}")

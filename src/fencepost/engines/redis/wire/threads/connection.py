@@ -4,6 +4,7 @@ import select
 import socket
 from collections import deque
 
+from fencepost._runtime import threads
 from fencepost._runtime.wire import Wire, dial
 from fencepost.engines.redis.address import Address
 from fencepost.engines.redis.resp import Parser, Reply, ReplyError
@@ -68,7 +69,7 @@ def _dial(address: Address, patience: float) -> socket.socket:
         return dial(address.host, address.port, patience, address.tls)
     made = socket.socket(socket.AF_UNIX)
     try:
-        made.settimeout(patience)
+        made.settimeout(threads.patience(patience))
         made.connect(address.socket)
         return made
     except BaseException:

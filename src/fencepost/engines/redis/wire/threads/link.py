@@ -59,6 +59,7 @@ class Link:
         except IndexError:
             connection = self.take()
         try:
+            connection.begin(self.patience)
             connection.sendall(command)
             data = connection.recv(SMALL_CHUNK)
             # One number that comes alone, as most do, is not worth a parser.
@@ -78,6 +79,7 @@ class Link:
     def calls(self, commands: bytes, count: int) -> list[Reply]:
         connection = self.take()
         try:
+            connection.begin(self.patience)
             connection.sendall(commands)
             replies = [connection.read() for _ in range(count)]
         except BaseException as error:
@@ -103,6 +105,7 @@ def scatter(work: Sequence[tuple[Link, bytes, int]]) -> list[list[Reply]]:
         for link, commands, _ in work:
             connection = link.take()
             taken.append((link, connection))
+            connection.begin(link.patience)
             connection.sendall(commands)
         for (link, connection), (_, _, count) in zip(list(taken), work, strict=True):
             found.append([connection.read() for _ in range(count)])

@@ -1,0 +1,146 @@
+# Written by hand; the blocking twin under _sync is generated from it.
+"""The law of deadlines: a call is back in time, whatever the engine does, and what is then unknown is settled later."""
+
+from types import TracebackType
+
+import pytest
+
+from fencepost._runtime import aio as runtime
+from fencepost._runtime.clock import boottime
+from fencepost.contract import registry
+from fencepost.core.lease import Terms
+from fencepost.core.url import parse_url
+from fencepost.errors import AcquireTimeout, EngineError, Uncertain
+from fencepost.primitives._async.session import AsyncSession
+from fencepost.testing.contract._async.attempt import AsyncAttempt, until
+from fencepost.testing.contract._async.place import (
+    LASTING,
+    connect_brisk,
+    connect_faulty,
+    connect_to,
+    holders,
+    until_queued,
+    waiters,
+)
+from fencepost.testing.contract.detour import detour
+from fencepost.testing.contract.need import needs
+from fencepost.testing.contract.site import Site
+
+# How long the engine itself would wait for an answer; and a part of it that no busy machine needs to come back.
+PATIENCE, SOON = 30.0, 10.0
+
+
+class AsyncDeadlineChapter:
+    @needs(scope="network")
+    async def test_no_call_outlasts_its_time_when_the_engine_turns_silent(self, site: Site) -> None:
+        async with connect_to(site, label="other") as other:
+            with detour(site) as way:
+                session = _connect(way.site.url)
+                held = await session.lock("held").acquire()
+                way.silence()
+                async with AsyncSoon():
+                    with pytest.raises((EngineError, Uncertain)):
+                        await session.lock("a").acquire(timeout=0.5)
+                async with AsyncSoon():
+                    with pytest.raises((EngineError, Uncertain)):
+                        await session.lock("b").try_acquire()
+                async with AsyncSoon():
+                    with pytest.raises(EngineError):
+                        await session.look("c")
+                async with AsyncSoon():
+                    with pytest.raises(Uncertain):
+                        await held.release()
+                way.heal()
+
+                async def nothing_is_left() -> bool:
+                    found = [await holders(other, name) + await waiters(other, name) for name in ("a", "b", "held")]
+                    return found == [[], [], []]
+
+                # The lease lasts, and nobody asks: only the settlement can have done it.
+                await until(nothing_is_left)
+                async with session.lock("a", timeout=LASTING), session.lock("held", timeout=LASTING):
+                    pass
+                await session.close()
+
+    @needs(scope="network")
+    async def test_a_session_that_never_reached_the_engine_is_back_in_time(self, site: Site) -> None:
+        with detour(site) as way:
+            way.silence()
+            session = _connect(way.site.url)
+            async with AsyncSoon():
+                with pytest.raises(EngineError):
+                    await session.lock("a").acquire(timeout=0.5)
+            async with AsyncSoon():
+                await session.close()
+
+    @needs(scope="network")
+    async def test_whoever_waits_when_the_engine_turns_silent_waits_no_longer_than_it_wanted(self, site: Site) -> None:
+        async with connect_to(site, label="other") as other:
+            await other.lock("a").acquire()
+            with detour(site) as way:
+                session = _connect(way.site.url)
+                await session.keeper()
+                began_at = boottime()
+                attempt = AsyncAttempt(lambda: session.lock("a").acquire(timeout=1.0))
+                await until_queued(other, "a", attempt)
+                way.silence()
+                with pytest.raises((AcquireTimeout, EngineError, Uncertain)):
+                    await attempt.outcome(PATIENCE * 3)
+                assert boottime() - began_at < SOON
+                async with AsyncSoon():
+                    await session.close()
+
+    async def test_an_engine_that_hangs_is_left_at_the_time_out_and_settled_later(self, site: Site) -> None:
+        session, engine = connect_faulty(site, ttl=LASTING)
+        session.limits = session.limits._replace(answer=1.0, farewell=0.1)
+        async with session, connect_to(site, label="other") as other:
+            engine.hang("claim", "withdraw")
+            async with AsyncSoon():
+                with pytest.raises(Uncertain):
+                    await session.lock("a").acquire(timeout=0.2)
+            engine.heal()
+
+            async def is_free() -> bool:
+                return await holders(other, "a") + await waiters(other, "a") == []
+
+            await until(is_free)
+            async with session.lock("a", timeout=LASTING):
+                pass
+
+    async def test_what_is_not_settled_delays_no_renewal(self, site: Site) -> None:
+        session, engine = connect_brisk(site)
+        async with session, connect_to(site, label="other") as other:
+            kept = await session.lock("kept").acquire()
+            session.limits = session.limits._replace(answer=0.1)
+            async with other.lock("a"):
+                engine.hang("withdraw")
+                for _ in range(3):
+                    with pytest.raises(Uncertain):
+                        await session.lock("a").acquire(timeout=0.01)
+                # Somebody has begun to settle them, and hangs.
+                await engine.called("withdraw", times=4)
+                renewals = engine.calls.count("lease_renew")
+                await engine.called("lease_renew", times=renewals + 3)
+                engine.heal()
+            assert kept.held
+
+
+class AsyncSoon:
+    """The block is over long before the engine's own patience."""
+
+    async def __aenter__(self) -> None:
+        self._began_at = boottime()
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        assert error is not None or boottime() - self._began_at < SOON
+
+
+def _connect(url: str) -> AsyncSession:
+    """A session with limits as users have them, at an engine that would wait for much longer."""
+    address, clock = parse_url(url), runtime.BootClock()
+    engine = registry.async_engine(address.scheme)(address, clock=clock, patience=PATIENCE)
+    session = AsyncSession(engine, Terms(LASTING), label="hasty", clock=clock)
+    session.limits = session.limits._replace(call=0.3, answer=0.3, farewell=0.1, close=1.0)
+    return session

@@ -1,0 +1,146 @@
+# Generated from src/fencepost/testing/contract/_async/deadline.py by tools/unasync.py. Do not edit: run `make gen`.
+"""The law of deadlines: a call is back in time, whatever the engine does, and what is then unknown is settled later."""
+
+from types import TracebackType
+
+import pytest
+
+from fencepost._runtime import threads as runtime
+from fencepost._runtime.clock import boottime
+from fencepost.contract import registry
+from fencepost.core.lease import Terms
+from fencepost.core.url import parse_url
+from fencepost.errors import AcquireTimeout, EngineError, Uncertain
+from fencepost.primitives._sync.session import Session
+from fencepost.testing.contract._sync.attempt import Attempt, until
+from fencepost.testing.contract._sync.place import (
+    LASTING,
+    connect_brisk,
+    connect_faulty,
+    connect_to,
+    holders,
+    until_queued,
+    waiters,
+)
+from fencepost.testing.contract.detour import detour
+from fencepost.testing.contract.need import needs
+from fencepost.testing.contract.site import Site
+
+# How long the engine itself would wait for an answer; and a part of it that no busy machine needs to come back.
+PATIENCE, SOON = 30.0, 10.0
+
+
+class DeadlineChapter:
+    @needs(scope="network")
+    def test_no_call_outlasts_its_time_when_the_engine_turns_silent(self, site: Site) -> None:
+        with connect_to(site, label="other") as other:
+            with detour(site) as way:
+                session = _connect(way.site.url)
+                held = session.lock("held").acquire()
+                way.silence()
+                with Soon():
+                    with pytest.raises((EngineError, Uncertain)):
+                        session.lock("a").acquire(timeout=0.5)
+                with Soon():
+                    with pytest.raises((EngineError, Uncertain)):
+                        session.lock("b").try_acquire()
+                with Soon():
+                    with pytest.raises(EngineError):
+                        session.look("c")
+                with Soon():
+                    with pytest.raises(Uncertain):
+                        held.release()
+                way.heal()
+
+                def nothing_is_left() -> bool:
+                    found = [holders(other, name) + waiters(other, name) for name in ("a", "b", "held")]
+                    return found == [[], [], []]
+
+                # The lease lasts, and nobody asks: only the settlement can have done it.
+                until(nothing_is_left)
+                with session.lock("a", timeout=LASTING), session.lock("held", timeout=LASTING):
+                    pass
+                session.close()
+
+    @needs(scope="network")
+    def test_a_session_that_never_reached_the_engine_is_back_in_time(self, site: Site) -> None:
+        with detour(site) as way:
+            way.silence()
+            session = _connect(way.site.url)
+            with Soon():
+                with pytest.raises(EngineError):
+                    session.lock("a").acquire(timeout=0.5)
+            with Soon():
+                session.close()
+
+    @needs(scope="network")
+    def test_whoever_waits_when_the_engine_turns_silent_waits_no_longer_than_it_wanted(self, site: Site) -> None:
+        with connect_to(site, label="other") as other:
+            other.lock("a").acquire()
+            with detour(site) as way:
+                session = _connect(way.site.url)
+                session.keeper()
+                began_at = boottime()
+                attempt = Attempt(lambda: session.lock("a").acquire(timeout=1.0))
+                until_queued(other, "a", attempt)
+                way.silence()
+                with pytest.raises((AcquireTimeout, EngineError, Uncertain)):
+                    attempt.outcome(PATIENCE * 3)
+                assert boottime() - began_at < SOON
+                with Soon():
+                    session.close()
+
+    def test_an_engine_that_hangs_is_left_at_the_time_out_and_settled_later(self, site: Site) -> None:
+        session, engine = connect_faulty(site, ttl=LASTING)
+        session.limits = session.limits._replace(answer=1.0, farewell=0.1)
+        with session, connect_to(site, label="other") as other:
+            engine.hang("claim", "withdraw")
+            with Soon():
+                with pytest.raises(Uncertain):
+                    session.lock("a").acquire(timeout=0.2)
+            engine.heal()
+
+            def is_free() -> bool:
+                return holders(other, "a") + waiters(other, "a") == []
+
+            until(is_free)
+            with session.lock("a", timeout=LASTING):
+                pass
+
+    def test_what_is_not_settled_delays_no_renewal(self, site: Site) -> None:
+        session, engine = connect_brisk(site)
+        with session, connect_to(site, label="other") as other:
+            kept = session.lock("kept").acquire()
+            session.limits = session.limits._replace(answer=0.1)
+            with other.lock("a"):
+                engine.hang("withdraw")
+                for _ in range(3):
+                    with pytest.raises(Uncertain):
+                        session.lock("a").acquire(timeout=0.01)
+                # Somebody has begun to settle them, and hangs.
+                engine.called("withdraw", times=4)
+                renewals = engine.calls.count("lease_renew")
+                engine.called("lease_renew", times=renewals + 3)
+                engine.heal()
+            assert kept.held
+
+
+class Soon:
+    """The block is over long before the engine's own patience."""
+
+    def __enter__(self) -> None:
+        self._began_at = boottime()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        assert error is not None or boottime() - self._began_at < SOON
+
+
+def _connect(url: str) -> Session:
+    """A session with limits as users have them, at an engine that would wait for much longer."""
+    address, clock = parse_url(url), runtime.BootClock()
+    engine = registry.engine(address.scheme)(address, clock=clock, patience=PATIENCE)
+    session = Session(engine, Terms(LASTING), label="hasty", clock=clock)
+    session.limits = session.limits._replace(call=0.3, answer=0.3, farewell=0.1, close=1.0)
+    return session
