@@ -51,13 +51,16 @@ class Fleet:
         others: Sequence[bytes] = ()
         for node in ballot.asked:
             connection = self._connections[node]
+            if connection is not None and connection.error is not None:
+                # What was said on it may still be heard, after what is said on the next one.
+                connection = None
             command = commands[node]
             for earlier in after:
                 if earlier.may_overtake(node, connection):
                     others = others or late()
                     command = others[node]
             future: asyncio.Future[Reply]
-            if connection is not None and connection.error is None:
+            if connection is not None:
                 ballot.ways[node] = connection
                 future = connection.send(command)
             else:
