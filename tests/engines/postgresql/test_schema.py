@@ -4,12 +4,13 @@ import multiprocessing
 import random
 from concurrent.futures import ThreadPoolExecutor
 
+import psycopg
 import pytest
 
 import fencepost
 from fencepost import Refused
 from fencepost.engines.postgresql.sql import VERSION
-from fencepost.testing.postgresql import query
+from fencepost.testing.postgresql import connect, query
 from tests.support.renewal import renew
 
 from .conftest import at
@@ -70,8 +71,10 @@ def test_a_user_with_the_documented_rights_may_do_everything(port: int, scheme: 
     # As docs/engines/postgresql.md has them.
     for right in (
         "GRANT USAGE ON SCHEMA fencepost TO locker",
-        "GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA fencepost TO locker",
-        "GRANT USAGE, SELECT, UPDATE ON ALL SEQUENCES IN SCHEMA fencepost TO locker",
+        "GRANT SELECT ON ALL TABLES IN SCHEMA fencepost TO locker",
+        "GRANT INSERT, UPDATE, DELETE ON fencepost.lease, fencepost.claim, fencepost.eviction, fencepost.connection,"
+        " fencepost.holding, fencepost.cell, fencepost.watcher, fencepost.meter TO locker",
+        "GRANT USAGE, SELECT ON ALL SEQUENCES IN SCHEMA fencepost TO locker",
     ):
         query(port, right)
     try:
@@ -84,6 +87,9 @@ def test_a_user_with_the_documented_rights_may_do_everything(port: int, scheme: 
             second.lock("a").acquire(timeout=60).release()
             renew(first)
             assert held.lost.wait(60)
+            assert second.rate_limit("a", 1, per=1.0).try_acquire() == 0
+        with connect(port, user="locker") as plain, pytest.raises(psycopg.errors.InsufficientPrivilege):
+            plain.execute("SELECT setval('fencepost.token', 1)")
         query(port, "TRUNCATE fencepost.life")
         assert _lock(url) >= held.token + 2**32
     finally:

@@ -33,7 +33,7 @@ LIBPQ = (
     "target_session_attrs",
     "tcp_user_timeout",
 )
-OURS = ("schema", "listen")
+OURS = ("schema", "listen", "owner")
 NAME = re.compile("[A-Za-z_][A-Za-z0-9_]{0,62}")
 
 

@@ -53,7 +53,7 @@ class AsyncPostgresqlEngine:
     )
 
     def __init__(self, url: Url, *, clock: runtime.Clock, patience: float) -> None:
-        url.check_options(*LIBPQ, "schema", "listen")
+        url.check_options(*LIBPQ, "schema", "owner", "listen")
         self._store = AsyncStore(url, patience)
         self._now = clock.now
         self._channel = AsyncChannel(self._store, self._deliver, direct=listening_at(url))

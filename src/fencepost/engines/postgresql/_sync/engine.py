@@ -53,7 +53,7 @@ class PostgresqlEngine:
     )
 
     def __init__(self, url: Url, *, clock: runtime.Clock, patience: float) -> None:
-        url.check_options(*LIBPQ, "schema", "listen")
+        url.check_options(*LIBPQ, "schema", "owner", "listen")
         self._store = Store(url, patience)
         self._now = clock.now
         self._channel = Channel(self._store, self._deliver, direct=listening_at(url))

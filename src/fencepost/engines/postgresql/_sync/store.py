@@ -6,11 +6,11 @@ from psycopg import pq
 from fencepost.core.url import Url
 from fencepost.engines.postgresql import query
 from fencepost.engines.postgresql.address import Address, locate, schema_of
-from fencepost.engines.postgresql.query import ADVISE, Parameter, Query
+from fencepost.engines.postgresql.query import ADVISE, Parameter, Query, text
 from fencepost.engines.postgresql.sql import VERSION, installation, statements
 from fencepost.engines.postgresql.trouble import ServerError, explain
 from fencepost.engines.postgresql.wire import threads as wire
-from fencepost.errors import Refused
+from fencepost.errors import Refused, Unavailable
 
 MISSING = ("42P01", "3F000")
 # What creating it meets when another process was faster.
@@ -22,7 +22,9 @@ class Store:
         self.address = locate(url)
         self.schema = schema_of(url)
         self._patience = patience
-        self._version = statements("statements", self.schema)["version"]
+        self._sql = statements("statements", self.schema)
+        self._owner = url.options.get("owner", "")
+        self._trusted = False
         self._pool = wire.Pool(self.address, patience, self._greet)
 
     def call(self, what: Query, *parameters: Parameter) -> pq.abc.PGresult:
@@ -57,11 +59,10 @@ class Store:
 
         Without a pooler, the transactions of the connection are at READ COMMITTED from here on, whatever the default.
         """
-        try:
-            found = query.rows(connection.call(self._version, b"%d" % connection.pid))
-        except ServerError as error:
-            if error.state not in MISSING:
-                raise explain(error, self.address) from error
+        if not self._trusted:
+            self._check_owners(connection)
+        found = self._version(connection) if self._trusted else None
+        if found is None:
             found = self._install(connection)
         version, pid = (int(each or 0) for each in found[0][:2])
         if version != VERSION:
@@ -78,10 +79,34 @@ class Store:
         except ServerError as error:
             if error.state not in MADE_MEANWHILE:
                 raise explain(error, self.address) from error
+        self._check_owners(connection)
+        found = self._version(connection) if self._trusted else None
+        if found is None:
+            raise Unavailable(f"schema '{self.schema}' at {self.address} was removed while it was made")
+        return found
+
+    def _version(self, connection: wire.Connection) -> query.Rows | None:
+        """None if there is none."""
         try:
-            return query.rows(connection.call(self._version, b"%d" % connection.pid))
+            return query.rows(connection.call(self._sql["version"], b"%d" % connection.pid))
+        except ServerError as error:
+            if error.state in MISSING:
+                return None
+            raise explain(error, self.address) from error
+
+    def _check_owners(self, connection: wire.Connection) -> None:
+        """Refuse what belongs to a role that could do by our hands what it can not do itself."""
+        try:
+            ((there, strangers),) = query.rows(connection.call(self._sql["owners"], text(self._owner)))
         except ServerError as error:
             raise explain(error, self.address) from error
+        if strangers is not None:
+            owners = strangers.decode()
+            raise Refused(
+                f"schema '{self.schema}' at {self.address} belongs to {owners}, whose functions would run with your "
+                f"rights: if you trust that role with them, add owner={owners} to the URL"
+            )
+        self._trusted = there == b"t"
 
     def close(self) -> None:
         self._pool.close()

@@ -1,6 +1,8 @@
 -- Version 5. Names are stored in full; indexes have their 64-bit hash, because a name may be longer than an
 -- index entry. Times are the database's own.
 
+-- Nothing that somebody left elsewhere under the name of a function of the server's.
+SET LOCAL search_path = pg_catalog, pg_temp;
 -- Whoever comes second waits here, and then finds that all is there.
 SELECT pg_advisory_xact_lock(1717923427, hashtext('{schema}'));
 CREATE SCHEMA IF NOT EXISTS {schema};

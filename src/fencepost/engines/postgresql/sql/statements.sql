@@ -1,7 +1,20 @@
+-- name: owners
+-- Whether the schema is there, and which of its owners could do more by its functions and tables than by themselves: what
+-- they put into them runs with our rights. Asked before anything of it is touched.
+SELECT home IS NOT NULL, (
+    SELECT pg_catalog.string_agg(DISTINCT pg_catalog.pg_get_userbyid(owner)::text, ', ') FROM (
+        SELECT nspowner AS owner FROM pg_catalog.pg_namespace WHERE oid = home
+        UNION SELECT proowner FROM pg_catalog.pg_proc WHERE pronamespace = home
+        UNION SELECT relowner FROM pg_catalog.pg_class WHERE relnamespace = home) AS owners
+    WHERE NOT pg_catalog.pg_has_role(owner, current_user, 'USAGE')
+      AND pg_catalog.pg_get_userbyid(owner)::text <> $1)
+FROM (SELECT pg_catalog.to_regnamespace('{schema}')::oid AS home) AS schema
+
 -- name: version
 -- Unless a pooler is in between, which has given us another pid: then the connection is not ours to set.
-SELECT version, pg_backend_pid(), CASE WHEN pg_backend_pid() = $1
-    THEN set_config('default_transaction_isolation', 'read committed', false) END
+SELECT version, pg_catalog.pg_backend_pid(), CASE WHEN pg_catalog.pg_backend_pid() = $1
+    THEN pg_catalog.set_config('default_transaction_isolation', 'read committed', false)
+      || pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', false) END
 FROM {schema}.version
 
 -- name: claim
@@ -15,7 +28,7 @@ SELECT {schema}.release($1, $2, $3, $4, $5)
 
 -- name: release_all
 WITH latched AS MATERIALIZED (SELECT {schema}.latch($3::text[]))
-SELECT string_agg(CASE WHEN {schema}.release($1, $2, name, token, $5) THEN '1' ELSE '0' END, '' ORDER BY place)
+SELECT pg_catalog.string_agg(CASE WHEN {schema}.release($1, $2, name, token, $5) THEN '1' ELSE '0' END, '' ORDER BY place)
 FROM latched, unnest($3::text[], $4::bigint[]) WITH ORDINALITY AS part (name, token, place)
 
 -- name: share
@@ -38,7 +51,7 @@ SELECT {schema}.look($1)
 
 -- name: names
 SELECT DISTINCT name FROM {schema}.claim JOIN {schema}.lease ON id = holder
-WHERE starts_with(name, $1) AND expires_at > clock_timestamp()
+WHERE pg_catalog.starts_with(name, $1) AND expires_at > pg_catalog.clock_timestamp()
 
 -- name: evict
 SELECT {schema}.evict($1, $2, $3)
@@ -47,7 +60,7 @@ SELECT {schema}.evict($1, $2, $3)
 SELECT token, by FROM {schema}.eviction WHERE holder = $1
 
 -- name: cell_read
-SELECT json_build_array(value, version) FROM {schema}.cell WHERE key = $1
+SELECT pg_catalog.json_build_array(value, version) FROM {schema}.cell WHERE key = $1
 
 -- name: cell_write
 SELECT {schema}.cell_write($1, $2, $3)

@@ -1,5 +1,7 @@
--- After a crash or a fail-over some of the last tokens may be forgotten: step over more than there can have been.
-CREATE FUNCTION {schema}.awaken() RETURNS void LANGUAGE plpgsql AS $$
+-- After a crash or a fail-over some of the last tokens may be forgotten: step over more than there can have been. With the
+-- rights of the owner, and forward only: nobody else needs the right to set the sequence, which could set it back.
+CREATE FUNCTION {schema}.awaken() RETURNS void LANGUAGE plpgsql
+SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
     LOCK TABLE {schema}.life IN EXCLUSIVE MODE;
     IF NOT EXISTS (SELECT FROM {schema}.life WHERE one) THEN

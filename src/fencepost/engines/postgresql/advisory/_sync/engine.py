@@ -64,7 +64,7 @@ class AdvisoryEngine:
     )
 
     def __init__(self, url: Url, *, clock: runtime.Clock, patience: float) -> None:
-        url.check_options(*LIBPQ, "schema", "prefix")
+        url.check_options(*LIBPQ, "schema", "owner", "prefix")
         self.on_loss: Callable[[str, str], object] | None = None
         prefix = url.options.get("prefix", "")
         self._store = Store(url, patience)
