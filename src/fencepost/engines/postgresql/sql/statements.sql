@@ -29,7 +29,7 @@ SELECT {schema}.release($1, $2, $3, $4, $5)
 -- name: release_all
 WITH latched AS MATERIALIZED (SELECT {schema}.latch($3::text[]))
 SELECT pg_catalog.string_agg(CASE WHEN {schema}.release($1, $2, name, token, $5) THEN '1' ELSE '0' END, '' ORDER BY place)
-FROM latched, pg_catalog.unnest($3::text[], $4::bigint[]) WITH ORDINALITY AS part (name, token, place)
+FROM latched, unnest($3::text[], $4::bigint[]) WITH ORDINALITY AS part (name, token, place)
 
 -- name: share
 SELECT {schema}.share($1, $2, $3, $4)
