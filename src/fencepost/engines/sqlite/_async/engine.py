@@ -244,7 +244,7 @@ class AsyncSqliteEngine:
         """Send letters. Where nobody is at the address any more the grant goes to the next."""
         for letter in letters:
             if not self._mailbox.send(letter):
-                await self._transact(self._queue.atomically, self._queue.bury, (letter.holder,))
+                await self._transact(self._queue.atomically, self._queue.unreachable, letter)
 
 
 AsyncEngine = AsyncSqliteEngine

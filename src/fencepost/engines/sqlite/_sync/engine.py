@@ -244,7 +244,7 @@ class SqliteEngine:
         """Send letters. Where nobody is at the address any more the grant goes to the next."""
         for letter in letters:
             if not self._mailbox.send(letter):
-                self._transact(self._queue.atomically, self._queue.bury, (letter.holder,))
+                self._transact(self._queue.atomically, self._queue.unreachable, letter)
 
 
 Engine = SqliteEngine
