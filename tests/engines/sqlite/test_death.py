@@ -167,6 +167,21 @@ def test_a_process_of_another_pid_namespace_is_only_known_by_its_lease(child, us
     assert isinstance(one.engine.wait(queued, LONG), Granted)
 
 
+def test_one_in_another_time_namespace_counts_leases_on_the_same_clock(child, user):
+    inside = ("unshare", "-r", "-T", "--boottime", "100000", "-f", "--kill-child")
+    one = user()
+    claim = one.hold("it")
+    word, answer, *_ = child("hold", prefix=inside).hears()
+    assert (word, answer.partition("(")[0]) == ("granted", "Busy")
+    waiter = child("wait", prefix=inside)
+    assert waiter.hears() == ["queued"]
+    assert one.engine.look("it").waiters[0].remaining < 61.0
+    assert one.engine.release(claim)
+    word, token = waiter.hears()
+    assert word == "granted"
+    assert int(token) > claim.token
+
+
 @pytest.mark.unit
 def test_descriptors_of_processes_met_are_not_hoarded(user, monkeypatch):
     one = user()

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from fencepost.contract.answer import Busy, Granted
+from fencepost.errors import Refused
 from fencepost.testing.condition import until
 from tests.support.sqlite.shut import shut_gate
 
@@ -119,3 +120,53 @@ def test_a_file_that_is_reached_by_a_link_is_the_same_file(path, user, tmp_path,
     answer = around.engine.wait(queued, 20.0)
     assert isinstance(answer, Granted)
     assert answer.tokens[0] > held.token
+
+
+@pytest.mark.parametrize("what", ["gate", "cells"])
+def test_a_link_in_place_of_a_file_of_ours_is_refused_and_not_followed(path, user, tmp_path, what):
+    theirs = tmp_path / "theirs"
+    theirs.write_text("their work")
+    path.parent.mkdir()
+    path.with_name(f"locks.db-{what}").symlink_to(theirs)
+    with pytest.raises(Refused, match="choose another path"):
+        user().engine.cells.read("it")
+    assert theirs.read_text() == "their work"
+
+
+def test_a_link_in_place_of_our_folder_of_boxes_is_refused_and_nothing_behind_it_is_cleared_away(path, user, tmp_path):
+    theirs = tmp_path / "theirs"
+    theirs.mkdir()
+    (theirs / "work").write_text("theirs")
+    path.parent.mkdir()
+    path.with_name("locks.db-mail").symlink_to(theirs)
+    with pytest.raises(Refused, match="choose another path"):
+        user()
+    assert (theirs / "work").read_text() == "theirs"
+
+
+def test_what_is_no_box_is_not_cleared_away(path, user):
+    user()
+    stray = path.with_name("locks.db-mail") / "notes"
+    stray.write_text("whose?")
+    user()
+    assert stray.read_text() == "whose?"
+
+
+def test_somebody_elses_link_in_a_folder_for_everybody_is_refused(user, tmp_path, monkeypatch):
+    """As /tmp is."""
+
+    def theirs(path, *, dir_fd=None, real=os.lstat):
+        status = list(real(path, dir_fd=dir_fd))
+        status[stat.ST_UID] += 1
+        return os.stat_result(status)
+
+    folder = tmp_path / "for everybody"
+    folder.mkdir()
+    folder.chmod(0o1777)
+    link = folder / "locks.db"
+    link.symlink_to(tmp_path / "elsewhere.db")
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "lstat", theirs)
+        with pytest.raises(Refused, match="a link of somebody else's"):
+            user(at=link)
+    assert user(at=link).token("it") > 0

@@ -61,3 +61,15 @@ def test_a_gate_shut_at_the_fork_does_not_stay_shut_while_the_child_lives(user):
         os.waitpid(pid, 0)
         for fd in (*ready, *done):
             os.close(fd)
+
+
+def test_a_gate_that_was_truncated_and_deleted_kills_nobody(user, path):
+    def carry_on() -> None:
+        one = user()
+        before = one.token("it")
+        gate = path.with_name("locks.db-gate")
+        os.truncate(gate, 0)
+        gate.unlink()
+        assert one.token("another") > before
+
+    assert _in_child(carry_on) == 0

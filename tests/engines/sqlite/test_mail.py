@@ -1,6 +1,7 @@
 """Letters, and what happens when they do not arrive."""
 
 import asyncio
+import errno
 import os
 import socket
 import threading
@@ -89,21 +90,69 @@ def test_a_mailbox_that_nobody_reads_any_more_passes_the_grant_on(user):
     assert [standing.claim.holder for standing in one.engine.look("it").holders] == [three.holder]
 
 
-def test_a_mailbox_folder_that_was_deleted_costs_a_lease_and_no_more(user, path):
-    one, two = user(), user()
-    claim = one.hold("it")
+@pytest.mark.parametrize("folder_too", [False, True])
+def test_one_whose_box_was_deleted_keeps_what_it_holds_and_finds_its_grant_when_it_renews(user, path, folder_too):
+    one, two, three = user(), user(), user()
+    kept, claim = two.hold("other"), one.hold("it")
     queued = two.queue("it")
+    answers = []
+    waiter = threading.Thread(target=lambda: answers.append(two.engine.wait(queued, LONG)), daemon=True)
+    waiter.start()
     folder = path.with_name("locks.db-mail")
     for box in folder.iterdir():
         box.unlink()
-    folder.rmdir()
+    if folder_too:
+        folder.rmdir()
+    assert one.engine.release(claim)
+    assert [standing.claim for standing in three.engine.look("other").holders] == [kept]
+    assert two.engine.lease_renew(two.holder, LONG, (kept,)).alive
+    waiter.join(AT_ONCE)
+    assert [type(answer) for answer in answers] == [Granted]
+    # And from then on it is told again.
+    claim = one.hold("a third")
+    queued = two.queue("a third")
     one.engine.release(claim)
-    assert isinstance(two.engine.wait(queued, 0.1), Gone)
-    two.renew_holder()
+    assert two.engine._mailbox.take() is not None
+
+
+def test_a_waiter_that_died_after_its_box_was_deleted_is_passed_over_at_once(user, child, path):
+    one, two = user(), user()
+    claim = one.hold("it")
+    waiter = child("wait")
+    assert waiter.hears() == ["queued"]
+    queued = two.queue("it")
+    waiter.end()
+    for box in path.with_name("locks.db-mail").iterdir():
+        if box.name != two.engine._mailbox.name:
+            box.unlink()
+    one.engine.release(claim)
+    started_at = time.monotonic()
+    assert isinstance(two.engine.wait(queued, LONG), Granted)
+    assert time.monotonic() - started_at < AT_ONCE
+
+
+def test_a_letter_to_one_who_has_moved_follows_it(user, path):
+    one, two = user(), user()
+    one.hold("it")
+    queued = two.queue("it")
+    letter = mailbox.Letter(two.engine._mailbox.name, two.holder.id, queued.request.serial)
+    (path.with_name("locks.db-mail") / letter.mailbox).unlink()
+    assert two.engine.lease_renew(two.holder, LONG, ()).alive
+    one.engine._post((letter,))
+    assert two.engine._mailbox.take() is not None
+
+
+def test_whoever_has_no_descriptor_left_tells_the_next_all_the_same(user, monkeypatch):
+    def none_left():
+        raise OSError(errno.EMFILE, "too many open files")
+
+    one, two = user(), user()
     claim = one.hold("it")
     queued = two.queue("it")
-    one.engine.release(claim)
-    assert isinstance(two.engine.wait(queued, 5.0), Granted)
+    monkeypatch.setattr(mailbox, "_socket", none_left)
+    assert one.engine.release(claim)
+    monkeypatch.setattr(two.engine, "_transact", lambda *_: pytest.fail("looked: there was no letter"))
+    assert isinstance(two.engine.wait(queued, AT_ONCE), Granted)
 
 
 def test_boxes_of_the_dead_are_cleared_away(user, child, path):

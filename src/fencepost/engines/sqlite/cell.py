@@ -75,7 +75,7 @@ class CellFile:
             raise sqlite3.ProgrammingError("it was closed here")
         if self._connection is None:
             make_folder(os.path.dirname(self.path))
-            os.close(os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+            os.close(os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600))
             connection = sqlite3.connect(
                 self.path, timeout=self._patience, isolation_level=None, check_same_thread=False
             )

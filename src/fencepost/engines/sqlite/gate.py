@@ -12,6 +12,7 @@ one is minted, and about an hour ahead: after a reboot counting goes on from the
 import fcntl
 import mmap
 import os
+import sys
 import time
 import zlib
 from collections.abc import Callable
@@ -103,7 +104,7 @@ class Gate:
         while True:
             if self._fd < 0:
                 make_folder(os.path.dirname(self.path))
-                self._fd = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+                self._fd = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
             try:
                 _flock(self._fd, _SHUT)
             except BlockingIOError:
@@ -163,7 +164,8 @@ class Gate:
 
     def _forget(self) -> None:
         if self.words is not _NOTHING:
-            self._last = max(self._last, self.words[LAST])
+            # Not through the map: if somebody has truncated the file, that kills.
+            self._last = max(self._last, int.from_bytes(os.pread(self._fd, 8, 8 * LAST), sys.byteorder))
         fd, self._fd, self.words, self.notes = self._fd, -1, _NOTHING, _NO_NOTES
         if fd >= 0:
             os.close(fd)

@@ -20,6 +20,7 @@ class Leases:
 
     def _open(self, holder: Holder, ttl: float) -> None:
         queue, mailbox = self._queue, self._queue.mailbox
+        mailbox.prepare()
         if not mailbox.is_there():
             mailbox.move_out()
         self.sweep()
@@ -39,10 +40,23 @@ class Leases:
             self.close(holder)
             return Renewal(False)
         self._note_ceiling()
+        if self._queue.mailbox.name and not self._queue.mailbox.is_there():
+            self._queue.atomically(self._move)
         if evicted == [(0,)]:
             return Renewal(True)
         self._queue.transfer.to_file()
         return Renewal(True, tuple(self._lost(claim) for claim in claims if not self._is_held(claim)))
+
+    def _move(self) -> None:
+        """Somebody deleted our box: take another, and look for what was said meanwhile."""
+        queue, mailbox = self._queue, self._queue.mailbox
+        before = mailbox.name
+        mailbox.move_out()
+        mailbox.open()
+        self._execute("move", before, mailbox.name)
+        queue.addresses.clear()
+        for place in list(queue.places.values()):
+            place.stir()
 
     def close(self, holder: Holder) -> None:
         for key, place in list(self._queue.places.items()):

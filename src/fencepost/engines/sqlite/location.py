@@ -1,9 +1,11 @@
 """Where the state file is, and the folder it stands in."""
 
 import os
+import stat
 from pathlib import Path
 
 from fencepost.core.url import Url
+from fencepost.errors import Refused
 
 
 def locate(url: Url) -> str:
@@ -18,8 +20,18 @@ def locate(url: Url) -> str:
         raise ValueError(f"{url} has a host, '{host}': write three slashes, such as sqlite:///var/lib/shop/locks.db")
     if url.path in ("", "/"):
         state = os.environ.get("XDG_STATE_HOME") or os.path.expanduser("~/.local/state")
-        return os.path.realpath(os.path.join(state, "fencepost", "locks.db"))
-    return os.path.realpath("/" + url.path.lstrip("/"))
+        return _resolved(os.path.join(state, "fencepost", "locks.db"))
+    return _resolved("/" + url.path.lstrip("/"))
+
+
+def _resolved(path: str) -> str:
+    """As the kernel says (`fs.protected_symlinks`): where anybody may put a link, somebody else's is not followed."""
+    if os.path.islink(path):
+        link, folder = os.lstat(path), os.stat(os.path.dirname(path))
+        anybody = stat.S_ISVTX | stat.S_IWOTH
+        if folder.st_mode & anybody == anybody and link.st_uid not in (os.geteuid(), folder.st_uid):
+            raise Refused(f"lock state '{path}' is a link of somebody else's: choose another path")
+    return os.path.realpath(path)
 
 
 def make_folder(path: str) -> None:

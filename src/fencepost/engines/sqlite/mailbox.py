@@ -8,6 +8,7 @@ import errno
 import os
 import secrets
 import socket
+import stat
 from pathlib import Path
 from typing import NamedTuple
 
@@ -19,6 +20,7 @@ LONGEST = 4096
 MOST_ADDRESSES = 64
 SOON = (0,)
 NOBODY = (errno.ECONNREFUSED, errno.ENOENT)
+NO_DESCRIPTOR = (errno.EMFILE, errno.ENFILE)
 # A NamedTuple, without the two calls that its own constructor takes.
 made = tuple.__new__
 
@@ -59,6 +61,8 @@ class Mailbox:
         self._prefix = ""
         # Sockets connected to those we wrote to lately: finding a box by its path takes longer than the letter.
         self._known: dict[str, socket.socket] = {}
+        # The descriptor of a socket, for when there is none left for another.
+        self._spare = -1
         self._sending = StateLock()
         self._closed = False
         let_go_after_fork(self)
@@ -83,11 +87,21 @@ class Mailbox:
         # Both or neither, and only now: one that was interrupted half-way here could not be made again.
         self._inbox, self.name = inbox, name
 
+    def prepare(self) -> None:
+        """Take what sending needs, while there are descriptors left."""
+        self._reach()
+        if self._spare < 0:
+            self._spare = _socket().detach()
+
     def is_there(self) -> bool:
-        return bool(self.name) and os.path.exists(self._prefix + self.name)
+        return self.has(self.name)
+
+    def has(self, name: str) -> bool:
+        """Whether there is such a box, also one that nobody reads. Others find it by its path."""
+        return bool(name) and os.path.lexists(f"{self.folder}/{name}")
 
     def send(self, letter: Letter) -> bool:
-        """False if there is nobody at that address any more."""
+        """False if there is nobody at that address any more, or no box."""
         mailbox, holder, serial, tokens = letter
         told = tokens[0] if len(tokens) == 1 else ",".join(map(str, tokens))
         text = f"{holder} {serial} {told}".encode()
@@ -111,6 +125,14 @@ class Mailbox:
                 # Is the box gone, or has the folder been made anew?
                 self._reach(again=True)
                 self._introduce(name).send(text, socket.MSG_DONTWAIT)
+            except OSError as error:
+                if error.errno not in NO_DESCRIPTOR or self._spare < 0:
+                    raise
+                spare = socket.socket(fileno=self._spare)
+                try:
+                    spare.sendto(text, socket.MSG_DONTWAIT, self._prefix + name)
+                finally:
+                    spare.detach()
         except OSError as error:
             return error.errno not in NOBODY
         return True
@@ -149,10 +171,14 @@ class Mailbox:
 
     def names(self) -> list[str]:
         """Every box there is."""
+        self._reach()
+        return [name for name in os.listdir(self._directory) if self._is_box(name)]
+
+    def _is_box(self, name: str) -> bool:
         try:
-            return os.listdir(self.folder)
-        except FileNotFoundError:
-            return []
+            return stat.S_ISSOCK(os.stat(name, dir_fd=self._directory, follow_symlinks=False).st_mode)
+        except OSError:
+            return False
 
     def move_out(self) -> None:
         """Give up a box that somebody deleted; `open` makes another."""
@@ -171,9 +197,10 @@ class Mailbox:
     def abandon(self) -> None:
         self.move_out()
         self._forget()
-        directory, self._directory = self._directory, -1
-        if directory >= 0:
-            os.close(directory)
+        kept, self._directory, self._spare = (self._directory, self._spare), -1, -1
+        for fd in kept:
+            if fd >= 0:
+                os.close(fd)
 
     def _reach(self, *, again: bool = False) -> None:
         if self._directory < 0 or again:
@@ -181,7 +208,8 @@ class Mailbox:
             if directory >= 0:
                 os.close(directory)
             make_folder(self.folder)
-            self._directory = os.open(self.folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+            # Not through a link, which may be somebody else's way to make us clear up elsewhere.
+            self._directory = os.open(self.folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC | os.O_NOFOLLOW)
             self._prefix = f"/proc/self/fd/{self._directory}/"
 
 

@@ -5,10 +5,12 @@ import select
 from typing import NamedTuple
 
 MOST_PEERS = 256
+# The number of the namespace of time that the host starts with.
+HOST_TIME = 0xEFFFFFFA
 
 
 class Identity(NamedTuple):
-    """A process for ever: its pid, its start in ticks since boot, and the namespace that the pid is from."""
+    """A process for ever: its pid, its start in ticks since boot, and the namespace that both are from."""
 
     pid: int
     started: int
@@ -23,7 +25,13 @@ def started(pid: int) -> int:
 
 
 def namespace() -> int:
-    return os.stat("/proc/self/ns/pid").st_ino
+    """What the pid and the start mean something in: starts are on the clock, and so on the namespace, of time too."""
+    pids = os.stat("/proc/self/ns/pid").st_ino
+    try:
+        time = os.stat("/proc/self/ns/time").st_ino
+    except FileNotFoundError:
+        return pids
+    return pids if time == HOST_TIME else pids << 31 | time & 0x7FFFFFFF
 
 
 def myself() -> Identity:

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from fencepost.core.claim import admitted
 from fencepost.engines.sqlite.mailbox import Letter, Mailbox
 from fencepost.engines.sqlite.place import Key, Place
-from fencepost.engines.sqlite.process import Peers
+from fencepost.engines.sqlite.process import Identity, Peers
 from fencepost.engines.sqlite.row import Row, requests
 from fencepost.engines.sqlite.sql import STATEMENTS
 from fencepost.engines.sqlite.store import Store
@@ -78,6 +78,18 @@ class Queue:
         for row in gaps:
             self.close_gap(row)
         self.promote(names)
+
+    def unreachable(self, letter: Letter) -> None:
+        """Nobody reads at that address. Whoever left its box there is gone, and its grant goes to the next.
+
+        One that lives and whose box somebody deleted finds that out itself; it may have moved already.
+        """
+        for expires_at, *process, mailbox in self.store.execute(STATEMENTS["presence"], (letter.holder,)).fetchall():
+            if mailbox != letter.mailbox:
+                if mailbox is not None:
+                    self.write(letter._replace(mailbox=mailbox))
+            elif self.mailbox.has(mailbox) or expires_at <= self.now() or self.peers.is_dead(Identity(*process)):
+                self.bury((letter.holder,))
 
     def close_gap(self, gone: Row) -> None:
         """Whoever stood behind `gone` must watch somebody else now."""

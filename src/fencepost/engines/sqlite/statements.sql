@@ -129,6 +129,12 @@ SELECT id, expires_at, pid, started, namespace, mailbox FROM holder
 -- name: move_in
 UPDATE holder SET mailbox = ?2 WHERE id = ?1 AND mailbox IS NOT ?2
 
+-- name: move
+UPDATE holder SET mailbox = ?2 WHERE mailbox = ?1
+
+-- name: presence
+SELECT expires_at, pid, started, namespace, mailbox FROM holder WHERE id = ?1
+
 -- name: names
 SELECT DISTINCT name FROM claim WHERE name >= ?1 AND substr(name, 1, length(?1)) = ?1 ORDER BY name
 

@@ -6,6 +6,7 @@ leaves, for whatever reason, rings for another to take the role. No thread or ta
 """
 
 import select
+from collections.abc import Callable
 
 from fencepost._runtime import aio as runtime
 from fencepost._runtime.clock import LONGEST_NAP
@@ -18,11 +19,11 @@ READER = "reader"
 
 
 class AsyncRoom:
-    def __init__(self, box: mailbox.Mailbox, places: dict[Key, Place], vigil: Vigil, clock: runtime.Clock) -> None:
+    def __init__(self, box: mailbox.Mailbox, places: dict[Key, Place], vigil: Vigil, now: Callable[[], float]) -> None:
         self._box = box
         self._vigil = vigil
         self._places = places
-        self._now = clock.now
+        self._now = now
         # Those who wait, the first first; and whoever of them reads, under READER. An exception out of a signal handler
         # can not strike while an item of a dictionary is set or deleted, so that neither outlives its wait.
         self._present: dict[int, Place] = {}

@@ -29,6 +29,7 @@ from fencepost.core.url import Url
 from fencepost.engines.sqlite._sync.cells import Cells
 from fencepost.engines.sqlite._sync.room import Room
 from fencepost.engines.sqlite.claim import Claims
+from fencepost.engines.sqlite.clock import host_clock
 from fencepost.engines.sqlite.gate import Occupied
 from fencepost.engines.sqlite.lane import Lane
 from fencepost.engines.sqlite.lease import Leases
@@ -65,7 +66,7 @@ class SqliteEngine:
     def __init__(self, url: Url, *, clock: runtime.Clock, patience: float) -> None:
         # What all engines at the same state have in common; results of once-only work are kept beside it.
         self.locality = self._path = locate(url)
-        self._clock = clock
+        self._now = now = host_clock(clock.now)
         self._patience = patience
         self._generation = generation()
         self._mutex = runtime.Mutex()
@@ -74,23 +75,23 @@ class SqliteEngine:
         self._unsaid = False
         self._store = Store(self._path)
         self._mailbox = Mailbox(self._store.mail)
-        self._queue = Queue(self._store, self._mailbox, Peers(), clock.now)
+        self._queue = Queue(self._store, self._mailbox, Peers(), now)
         vigil = Vigil(able=runtime.Inbox.catches)
         self._lane = Lane(self._queue, vigil)
         self._claims = Claims(self._queue, self._lane)
         self._leases = Leases(self._queue)
-        self._meters = Meters(self._store, clock.now)
+        self._meters = Meters(self._store, now)
         self._sight = Sight(self._queue, self._leases)
-        self._room = Room(self._mailbox, self._queue.places, vigil, clock)
+        self._room = Room(self._mailbox, self._queue.places, vigil, now)
         self.cells = Cells(self._path, clock, patience)
 
     def lease_open(self, holder: Holder, ttl: float) -> None:
-        sent_at = self._clock.now()
+        sent_at = self._now()
         self._transact(self._leases.open, holder, ttl)
         self._queue.lease_ends[holder.id] = sent_at + ttl
 
     def lease_renew(self, holder: Holder, ttl: float, claims: Collection[Claim]) -> Renewal:
-        sent_at = self._clock.now()
+        sent_at = self._now()
         renewal = self._transact(self._leases.renew, holder, ttl, claims)
         if renewal.alive:
             self._queue.lease_ends[holder.id] = sent_at + ttl
@@ -145,7 +146,7 @@ class SqliteEngine:
     def wait(self, queued: Queued, timeout: float) -> Granted | Queued | Gone:
         request, ahead, place = queued
         assert isinstance(place, Place)
-        now = self._clock.now
+        now = self._now
         until = now() + timeout
         while True:
             self._room.wait(place, min(until, place.until))
@@ -244,7 +245,7 @@ class SqliteEngine:
         """Send letters. Where nobody is at the address any more the grant goes to the next."""
         for letter in letters:
             if not self._mailbox.send(letter):
-                self._transact(self._queue.atomically, self._queue.bury, (letter.holder,))
+                self._transact(self._queue.atomically, self._queue.unreachable, letter)
 
 
 Engine = SqliteEngine
