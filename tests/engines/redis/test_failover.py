@@ -18,7 +18,7 @@ from fencepost.testing.binary import find_binary
 from fencepost.testing.condition import until
 from fencepost.testing.port import free_port
 from fencepost.testing.proxy import Proxy
-from fencepost.testing.redis import command, port_of
+from fencepost.testing.redis import command, port_of, valkey_binary
 from fencepost.testing.server import ServerProcess, listening
 
 from .conftest import StartServer
@@ -103,6 +103,32 @@ def test_a_grant_handed_over_counts_only_once_the_replicas_have_it(start_server:
         granted = engine.claim(request, wait=True)
         assert isinstance(granted, Granted)
         assert granted.tokens[0] > held.token
+        engine.close()
+
+
+@pytest.mark.parametrize("server", ["redis", "valkey"])
+def test_a_grant_handed_over_is_written_again_by_whoever_waits_for_replicas(
+    start_server: StartServer, server: str
+) -> None:
+    """WAIT may know of the writes of its own connection alone: without one it counts what the replica had before."""
+    binary = valkey_binary() if server == "valkey" else None
+    master, replica = start_server(*AT_ONCE, binary=binary), start_server(binary=binary)
+    engine = Engine(parse_url(at(master, "?wait_replicas=1")), clock=BootClock(), patience=60.0)
+    waiter = Holder("0" * 24, "waiter")
+    with Proxy(port_of(master)) as link, fencepost.connect(at(master), ttl=60) as first:
+        replicate(replica, link.port)
+        held = first.lock("a").acquire()
+        engine.lease_open(waiter, 120)
+        queued = engine.claim(Request(waiter, 1, (Ask("a"),)), wait=True)
+        assert isinstance(queued, Queued)
+        # The stream vanishes on its way, and the connection stays.
+        link.drop_replies()
+        shorten_the_wait_for_replicas(engine)
+        held.release()
+        # As in the millisecond of the hand-over: there is nothing to make longer.
+        command(port_of(master), "PEXPIRE", "a", 600_000)
+        with pytest.raises(Unavailable, match="0 of 1 replicas have the grant: it was undone"):
+            engine.wait(queued, 60)
         engine.close()
 
 

@@ -143,6 +143,29 @@ def test_whatever_else_comes_after_its_request_has_ended_does_nothing(
     assert command(port, "PTTL", "a") <= left
 
 
+def test_a_claim_that_was_shared_without_an_answer_is_kept_and_may_be_shared_again(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    granted = engine.claim(Request(HOLDER, 1, (Ask("a"),)), wait=False)
+    assert isinstance(granted, Granted)
+    claim = Claim(HOLDER, 1, Ask("a"), granted.tokens[0])
+    run = engine._server.run
+
+    def unanswered(script: Script, words: bytes, slot: int) -> Reply:
+        run(script, words, slot)
+        raise Unavailable("no answer")
+
+    with monkeypatch.context() as patch, pytest.raises(Unavailable):
+        patch.setattr(engine._server, "run", unanswered)
+        engine.share(claim)
+    assert engine.look("a").holders[0].claim.ask.mode is Mode.SHARED
+    assert engine.lease_renew(HOLDER, 120, [claim]) == (True, ())
+    assert engine.share(claim)
+    assert engine.lease_renew(HOLDER, 120, [claim]) == (True, ())
+    assert isinstance(engine.claim(Request(OTHER, 1, (Ask("a", Mode.SHARED),)), wait=False), Granted)
+    assert engine.release(claim)
+
+
 def test_a_grant_that_anybody_published_is_not_believed(port: int, url: str) -> None:
     with fencepost.connect(url, ttl=120) as first, fencepost.connect(url, ttl=120) as second:
         held = first.lock("a").acquire()

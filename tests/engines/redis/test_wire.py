@@ -235,3 +235,28 @@ async def test_an_event_loop_ends_a_connection_that_answers_what_nobody_asked(po
         await asyncio.sleep(0.005)
     assert await link.call(pack("ECHO", "two")) == b"two"
     link.close()
+
+
+@pytest.mark.unit
+def test_a_long_list_in_many_pieces_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    items = [b"name %d" % number for number in range(5000)]
+    data = _encoded([items, 1])
+    read = []
+    whole = Parser._next
+
+    def counted(parser: Parser) -> Any:
+        read.append(1)
+        return whole(parser)
+
+    monkeypatch.setattr(Parser, "_next", counted)
+    parser = Parser()
+    pieces = [data[at : at + 100] for at in range(0, len(data), 100)]
+    assert [reply for piece in pieces for reply in parser.feed(piece)] == [[items, 1]]
+    assert not parser.is_midway
+    # Each item once, and for each piece perhaps one that was cut.
+    assert len(read) <= len(items) + 3 + len(pieces)
+
+
+@pytest.mark.unit
+def test_lists_in_lists_without_end_break_nothing() -> None:
+    assert Parser().feed(b"*1\r\n" * 100_000 + b":1") == []

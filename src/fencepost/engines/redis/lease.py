@@ -55,6 +55,11 @@ class Batch(NamedTuple):
     command: bytes
     subjects: list[Subject]
 
+    @property
+    def holds(self) -> bool:
+        """Whether anything is held in the slot: else its answer may be missing."""
+        return any(subject.token is not None for subject in self.subjects)
+
 
 class Epochs:
     """The epoch of a lease, which a server knows too: see lua/queue.lua for what it is good for."""
@@ -158,9 +163,12 @@ class Lease:
     def renewals(self) -> list[Batch]:
         """For each slot the call that keeps all there is on this lease. A slot that is empty is left to end there."""
         ttl = bulk(b"%d" % self.ttl)
-        home = {slot: shard for slot, shard in self.slots.items() if slot == self.home[0]}
-        found = self._by_slot(home)
-        self.slots = {slot: shard for slot, shard in self.slots.items() if slot in found}
+        home = self.home[0]
+        found = self._by_slot({home: self.slots[home]} if home in self.slots else {})
+        # Other threads claim in new slots meanwhile.
+        for slot in list(self.slots):
+            if slot not in found:
+                self.slots.pop(slot, None)
         batches = []
         for slot, (shard, subjects) in found.items():
             keys = [bulk(shard.lease(self.holder.id)), shard.index_bulk, bulk(shard.audit)]

@@ -6,6 +6,7 @@ from typing import Any, TypeAlias
 Reply: TypeAlias = Any
 MESSAGE = b"*3\r\n$7\r\nmessage\r\n"
 _PENDING = object()
+_LIST = object()
 
 
 class ReplyError(Exception):
@@ -32,16 +33,23 @@ def _bulk(word: bytes | str | int) -> bytes:
 class Parser:
     """Bytes in, whole replies out, whatever the pieces they come in. RESP2 only."""
 
-    __slots__ = ("_at", "rest")
+    __slots__ = ("_at", "_rest", "_within")
 
     def __init__(self) -> None:
-        # What has come of a reply that is not complete yet.
-        self.rest = b""
+        # What has come of an item that is not complete yet.
+        self._rest = b""
         self._at = 0
+        # The lists that are not complete yet, each with how many items it is to have: nothing is read twice.
+        self._within: list[tuple[list[Reply], int]] = []
+
+    @property
+    def is_midway(self) -> bool:
+        """Whether a reply has begun, and is not complete."""
+        return bool(self._rest or self._within)
 
     def feed(self, data: bytes) -> Iterable[Reply]:
         """Every reply that is complete by now."""
-        if not self.rest:
+        if not self._rest and not self._within:
             if data[0] == 58 and data[-1] == 10 and data.count(b"\n") == data.count(b":"):
                 # Numbers only, by far the most frequent. A line of any other sort would have its colon elsewhere.
                 try:
@@ -58,23 +66,33 @@ class Parser:
                 replies = _lines(lines)
                 if replies is not None:
                     return replies
-            self.rest = data
-        else:
-            self.rest += data
-        found = []
+        self._rest += data
+        found: list[Reply] = []
         start = 0
-        while start < len(self.rest):
+        while start < len(self._rest):
             self._at = start
-            reply = self._next()
-            if reply is _PENDING:
+            item = self._next()
+            if item is _PENDING:
                 break
-            found.append(reply)
             start = self._at
-        self.rest = self.rest[start:]
+            if item is not _LIST:
+                self._put(item, found)
+        self._rest = self._rest[start:]
         return found
 
+    def _put(self, item: Reply, found: list[Reply]) -> None:
+        """Into the innermost list, and that into the one around it once it is complete."""
+        while self._within:
+            items, wanted = self._within[-1]
+            items.append(item)
+            if len(items) < wanted:
+                return
+            self._within.pop()
+            item = items
+        found.append(item)
+
     def _next(self) -> Reply:
-        data, at = self.rest, self._at
+        data, at = self._rest, self._at
         end = data.find(b"\r\n", at)
         if end < 0:
             return _PENDING
@@ -97,21 +115,16 @@ class Parser:
         if length < 0:
             return None
         start, end = self._at, self._at + length
-        if len(self.rest) < end + 2:
+        if len(self._rest) < end + 2:
             return _PENDING
         self._at = end + 2
-        return self.rest[start:end]
+        return self._rest[start:end]
 
     def _list(self, length: int) -> Reply:
-        if length < 0:
-            return None
-        items = []
-        for _ in range(length):
-            item = self._next()
-            if item is _PENDING:
-                return _PENDING
-            items.append(item)
-        return items
+        if length <= 0:
+            return None if length < 0 else []
+        self._within.append(([], length))
+        return _LIST
 
 
 def _lines(lines: list[bytes]) -> list[Reply] | None:

@@ -19,6 +19,8 @@ PASSING = {
     "UNBLOCKED",
     "UNKILLABLE",
 }
+# What a script is told in whose slot some keys have gone to another server, and others not yet.
+MOVING = "attempted to access a non local key"
 ADVICE = {
     "NOAUTH": "give a user and password in the URL",
     "WRONGPASS": "check the user and password in the URL",
@@ -32,7 +34,7 @@ ADVICE = {
 def explain(error: ReplyError, where: object) -> EngineError:
     """What the server's own error means to a caller."""
     code = error.code
-    kind = Unavailable if code in PASSING else Refused
+    kind = Unavailable if code in PASSING or MOVING in str(error) else Refused
     advice = f" ({ADVICE[code]})" if code in ADVICE else ""
     return kind(f"redis at {where} answered: {error}{advice}")
 

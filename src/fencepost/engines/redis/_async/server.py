@@ -8,6 +8,7 @@ from fencepost.engines.redis.resp import Reply, ReplyError, pack
 from fencepost.engines.redis.script import Script
 from fencepost.engines.redis.trouble import explain
 from fencepost.engines.redis.wire import aio as wire
+from fencepost.errors import EngineError
 
 
 class AsyncNode:
@@ -69,6 +70,14 @@ class AsyncServer:
 
     async def run_all(self, script: Script, commands: Sequence[tuple[int, bytes]]) -> list[Reply]:
         """Several calls of one script, each in its slot."""
+        replies = await self.try_all(script, commands)
+        for reply in replies:
+            if isinstance(reply, EngineError):
+                raise reply
+        return replies
+
+    async def try_all(self, script: Script, commands: Sequence[tuple[int, bytes]]) -> list[Reply | EngineError]:
+        """The same; where one has no answer, that has an error instead."""
         return [await self.run(script, command, slot) for slot, command in commands]
 
     async def indices(self) -> list[tuple[int, bytes]]:

@@ -33,7 +33,7 @@ from fencepost.engines.redis.resp import Reply
 from fencepost.engines.redis.script import EVICT, LEAVE, LOOK, NAMES, OPEN, RELEASE, RELEASE_ALL, RENEW, SHARE, Script
 from fencepost.engines.redis.waiter import Waiter, news_of
 from fencepost.engines.redis.wire import threads as wire
-from fencepost.errors import Unavailable
+from fencepost.errors import EngineError, Unavailable
 
 AUDIT_LENGTH = 1000
 MOST_PLACES = 10_000
@@ -90,9 +90,16 @@ class RedisEngine:
             return Renewal(alive=False)
         lease.ttl = max(1, int(ttl * 1000))
         batches = lease.renewals()
-        replies = self._server.run_all(RENEW, [(batch.slot, batch.command) for batch in batches])
+        replies = self._server.try_all(RENEW, [(batch.slot, batch.command) for batch in batches])
+        missing = [reply for reply in replies if isinstance(reply, EngineError)]
+        for batch, reply in zip(batches, replies, strict=True):
+            # Where nothing is held there is nothing to lose, as long as anybody answers.
+            if isinstance(reply, EngineError) and (batch.holds or len(missing) == len(batches)):
+                raise reply
         gone: dict[tuple[int, str], str] = {}
         for (slot, _, subjects), reply in zip(batches, replies, strict=True):
+            if isinstance(reply, EngineError):
+                continue
             if reply == 0:
                 lease.slots.pop(slot, None)
                 amiss = [(subject, "") for subject in subjects]

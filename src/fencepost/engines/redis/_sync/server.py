@@ -8,6 +8,7 @@ from fencepost.engines.redis.resp import Reply, ReplyError, pack
 from fencepost.engines.redis.script import Script
 from fencepost.engines.redis.trouble import explain
 from fencepost.engines.redis.wire import threads as wire
+from fencepost.errors import EngineError
 
 
 class Node:
@@ -69,6 +70,14 @@ class Server:
 
     def run_all(self, script: Script, commands: Sequence[tuple[int, bytes]]) -> list[Reply]:
         """Several calls of one script, each in its slot."""
+        replies = self.try_all(script, commands)
+        for reply in replies:
+            if isinstance(reply, EngineError):
+                raise reply
+        return replies
+
+    def try_all(self, script: Script, commands: Sequence[tuple[int, bytes]]) -> list[Reply | EngineError]:
+        """The same; where one has no answer, that has an error instead."""
         return [self.run(script, command, slot) for slot, command in commands]
 
     def indices(self) -> list[tuple[int, bytes]]:

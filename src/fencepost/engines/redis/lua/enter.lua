@@ -15,10 +15,12 @@ local asks = asks_of(mine, lock)
 
 local tokens, count = tokens_of(mine, asks)
 if count == #asks then
-  -- Asked again because the answer was lost: a write of this connection's own, for those who wait for replicas.
+  -- Asked again because the answer was lost, or told of by a message.
   for _, ask in ipairs(asks) do
     grow(ask[1], mine.ttl)
   end
+  -- A write of this connection's own, whatever there was to grow, for those who wait for replicas.
+  redis.call('SET', lease, epoch, 'KEEPTTL')
   return { 1, unpack(tokens) }
 end
 if count > 0 then

@@ -1,5 +1,6 @@
 -- Keep a lease, and every claim and place on it, for a full ttl more: one call for them all.
--- KEYS lease, index, audit, locks…; ARGV ttl in ms, and for each lock 'fp:id:serial:token:' for a claim held alone,
+-- KEYS lease, index, audit, locks…; ARGV ttl in ms, and for each lock 'fp:id:serial:token:' for a claim held alone, or
+-- shared since without an answer to that,
 -- '#id:serial:token' for one that is shared, '=member' for a place.
 -- 1 if all is well. Else 0 for a dead lease, or a list of what is not: position, and why it is gone, or '+' for a
 -- place that has become a grant.
@@ -26,6 +27,15 @@ local function grow(key)
     redis.call('PEXPIRE', key, ttl)
   end
 end
+local function keep_shared(lock, key, token)
+  local held = redis.call('HGET', S .. 'hold\0' .. lock, key)
+  local kept = held and string.match(held, '^%d+') == token
+  if kept then
+    grow(lock)
+    grow(S .. 'hold\0' .. lock)
+  end
+  return kept
+end
 redis.call('PEXPIRE', KEYS[1], ttl)
 -- In batches: a call for each lock would cost the server twice the time.
 for first = 4, #KEYS, 500 do
@@ -39,15 +49,11 @@ for first = 4, #KEYS, 500 do
       kept = value and string.sub(value, 1, #own) == own
       if kept then
         redis.call('PEXPIRE', lock, ttl)
+      else
+        kept = keep_shared(lock, string.match(own, '^fp:([^:]*:[^:]*):(%d+)'))
       end
     elseif sort == '#' then
-      local key, token = string.match(own, '^#([^:]*:[^:]*):(%d+)')
-      local held = redis.call('HGET', S .. 'hold\0' .. lock, key)
-      kept = held and string.match(held, '^%d+') == token
-      if kept then
-        grow(lock)
-        grow(S .. 'hold\0' .. lock)
-      end
+      kept = keep_shared(lock, string.match(own, '^#([^:]*:[^:]*):(%d+)'))
     else
       kept = redis.call('ZSCORE', S .. 'queue\0' .. lock, string.sub(own, 2))
       if kept then

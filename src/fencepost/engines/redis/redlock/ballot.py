@@ -1,6 +1,6 @@
 """One question to all nodes, and when its answer is known: often before the last of them has answered."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection
 
 from fencepost.engines.redis.resp import Reply
 from fencepost.errors import EngineError, Refused, Unavailable
@@ -25,6 +25,7 @@ class Ballot:
         "_left",
         "asked",
         "ayes",
+        "crew",
         "decided",
         "failures",
         "is_known",
@@ -55,6 +56,8 @@ class Ballot:
         # Whether the answer is known, though there is more to hear.
         self.is_known = False
         self.ways: list[object | None] = [None] * size
+        # Whose connections they are, where there are several sets of them.
+        self.crew: object = None
 
     def hear(self, node: int, reply: Reply) -> bool:
         """Whether the answer is known now."""
@@ -82,10 +85,6 @@ class Ballot:
     def may_overtake(self, node: int, way: object) -> bool:
         """Whether what is said to a node on that way may be heard there before what was said in this ballot."""
         return self.ways[node] is not None and self.ways[node] is not way
-
-    def may_be_overtaken(self, ways: Sequence[object]) -> bool:
-        """The same, of any node."""
-        return any(way is not None and way is not other for way, other in zip(self.ways, ways, strict=True))
 
     @property
     def answered(self) -> int:

@@ -40,7 +40,7 @@ class Cluster(Server):
             reply = node.link.call(command)
             return self._settle(node, script, command, slot, reply) if type(reply) is ReplyError else reply
         except Unavailable:
-            self._slots.clear()
+            self._distrust(node)
             raise
 
     def run_and_wait(self, script: Script, command: bytes, slot: int, replicas: int) -> tuple[Reply, int]:
@@ -48,29 +48,35 @@ class Cluster(Server):
         try:
             return node.run_and_wait(script, command, replicas)
         except Unavailable:
-            self._slots.clear()
+            self._distrust(node)
             raise
 
-    def run_all(self, script: Script, commands: Sequence[tuple[int, bytes]]) -> list[Reply]:
+    def try_all(self, script: Script, commands: Sequence[tuple[int, bytes]]) -> list[Reply | EngineError]:
         """All servers at once, each with all that is for it."""
+        replies: list[Reply | EngineError] = [None] * len(commands)
         groups: dict[Node, list[int]] = {}
         for index, (slot, _) in enumerate(commands):
-            groups.setdefault(self._slots.get(slot) or self._find(slot), []).append(index)
+            try:
+                groups.setdefault(self._slots.get(slot) or self._find(slot), []).append(index)
+            except EngineError as error:
+                replies[index] = error
         work = [
             (node.link, b"".join(commands[index][1] for index in indices), len(indices))
             for node, indices in groups.items()
         ]
-        replies: list[Reply] = [None] * len(commands)
-        try:
-            for (node, indices), found in zip(groups.items(), wire.scatter(work), strict=True):
-                for index, reply in zip(indices, found, strict=True):
-                    if type(reply) is ReplyError:
-                        slot, command = commands[index]
+        for (node, indices), found in zip(groups.items(), wire.scatter(work), strict=True):
+            if isinstance(found, EngineError):
+                self._distrust(node)
+                found = [found] * len(indices)
+            for index, reply in zip(indices, found, strict=True):
+                if type(reply) is ReplyError:
+                    slot, command = commands[index]
+                    try:
                         reply = self._settle(node, script, command, slot, reply)
-                    replies[index] = reply
-        except Unavailable:
-            self._slots.clear()
-            raise
+                    except EngineError as error:
+                        self._distrust(node)
+                        reply = error
+                replies[index] = reply
         return replies
 
     def indices(self) -> list[tuple[int, bytes]]:
@@ -94,8 +100,16 @@ class Cluster(Server):
         return random.choice(list(self._slots.values())).address
 
     def close(self) -> None:
-        for node in self._nodes.values():
+        for node in list(self._nodes.values()):
             node.close()
+
+    def _distrust(self, node: Node) -> None:
+        """Its slots may be elsewhere by now. Others are asked for that first: it may not answer again."""
+        for slot in [slot for slot, owner in list(self._slots.items()) if owner is node]:
+            self._slots.pop(slot, None)
+        address = (node.address.host, node.address.port)
+        if self._nodes.pop(address, None) is not None:
+            self._nodes[address] = node
 
     def _settle(self, node: Node, script: Script, command: bytes, slot: int, error: ReplyError) -> Reply:
         if error.code != "MOVED":

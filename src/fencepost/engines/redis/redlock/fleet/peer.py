@@ -102,7 +102,7 @@ class Peer:
             except NOT_NOW:
                 pass
         # One number that comes alone, as most do, is not worth a parser.
-        if data[:1] == b":" and tickets and not self._parser.rest and data.find(b"\n") == len(data) - 1:
+        if data[:1] == b":" and tickets and not self._parser.is_midway and data.find(b"\n") == len(data) - 1:
             return ((tickets.popleft()[0], int(data[1:])),)
         return [(tickets.popleft()[0] if tickets else PUSHED, reply) for reply in self._parse(data)]
 

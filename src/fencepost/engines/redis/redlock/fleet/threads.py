@@ -70,17 +70,16 @@ class Fleet:
             crew = self._free.pop()
         except IndexError:
             return Crew(self._nodes, self._timeout, self._loads)
-        for ballot in after:
-            # Nearly always it is the last, which has just been given back.
-            if ballot.may_be_overtaken(crew.peers):
-                for other in list(self._free):
-                    if not ballot.may_be_overtaken(other.peers):
-                        try:
-                            self._free.remove(other)
-                        except ValueError:
-                            continue
-                        self._free.append(crew)
-                        return other
+        # Nearly always it is the last, which has just been given back.
+        if after and after[-1].crew is not crew:
+            for other in list(self._free):
+                if other is after[-1].crew:
+                    try:
+                        self._free.remove(other)
+                    except ValueError:
+                        break
+                    self._free.append(crew)
+                    return other
         return crew
 
     def close(self) -> None:
@@ -116,15 +115,15 @@ class Crew:
         self._ticket = ticket = self._ticket + 1
         now = monotonic()
         peers = self.peers
+        others: Sequence[bytes] = ()
         if now > self._check_at:
             self._check(now)
         for earlier in after:
-            if earlier.may_be_overtaken(peers):
-                others = late()
-                commands = [
-                    others[node] if earlier.may_overtake(node, peers[node]) else each
-                    for node, each in enumerate(commands)
-                ]
+            for node in ballot.asked:
+                if earlier.ways[node] is not None and earlier.may_overtake(node, peers[node]):
+                    others = others or late()
+                    commands = [*commands[:node], others[node], *commands[node + 1 :]]
+        ballot.crew = self
         self._asked.append((ticket, script, commands, ballot))
         for node in ballot.asked:
             peer = peers[node]

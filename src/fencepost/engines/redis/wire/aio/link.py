@@ -8,7 +8,7 @@ from fencepost.engines.redis.address import Address
 from fencepost.engines.redis.resp import Reply
 from fencepost.engines.redis.trouble import unreachable
 from fencepost.engines.redis.wire.aio.connection import Connection, connect
-from fencepost.errors import Unavailable
+from fencepost.errors import EngineError, Unavailable
 
 
 class Link:
@@ -59,11 +59,12 @@ class Link:
             self._connection.end(ConnectionError("forgotten here"))
 
 
-async def scatter(work: Sequence[tuple[Link, bytes, int]]) -> list[list[Reply]]:
-    """What each link answers to its commands, all asked at once."""
+async def scatter(work: Sequence[tuple[Link, bytes, int]]) -> list[list[Reply] | EngineError]:
+    """What each link answers to its commands, all asked at once; or why it does not."""
     calls = (link.calls(commands, count) for link, commands, count in work)
-    found = await asyncio.gather(*calls, return_exceptions=True)
-    for each in found:
-        if isinstance(each, BaseException):
+    found: list[list[Reply] | EngineError] = []
+    for each in await asyncio.gather(*calls, return_exceptions=True):
+        if isinstance(each, BaseException) and not isinstance(each, EngineError):
             raise each
-    return [each for each in found if not isinstance(each, BaseException)]
+        found.append(each)
+    return found

@@ -44,7 +44,7 @@ class Connection(Wire):
     def read_messages(self) -> list[bytes]:
         """What has been published since, as soon as there is something to read; it may be none."""
         data = b"" if self.waiting else self.recv(SMALL_CHUNK)
-        if data and not self._parser.rest:
+        if data and not self._parser.is_midway:
             # One message that comes alone, as most do, is not worth a parser: whoever waits for it has just woken up,
             # and every line that runs then is read from memory first.
             parts = data.split(b"\r\n")

@@ -6,7 +6,7 @@ from fencepost.engines.redis.address import Address
 from fencepost.engines.redis.resp import Reply
 from fencepost.engines.redis.trouble import unreachable
 from fencepost.engines.redis.wire.threads.connection import SMALL_CHUNK, Connection, connect
-from fencepost.errors import Unavailable
+from fencepost.errors import EngineError, Unavailable
 
 MOST_IDLE = 16
 
@@ -96,29 +96,44 @@ class Link:
             self._free.pop().close()
 
 
-def scatter(work: Sequence[tuple[Link, bytes, int]]) -> list[list[Reply]]:
-    """What each link answers to its commands, all asked at once."""
-    taken: list[tuple[Link, Connection]] = []
-    failure: BaseException | None = None
-    found: list[list[Reply]] = []
+def scatter(work: Sequence[tuple[Link, bytes, int]]) -> list[list[Reply] | EngineError]:
+    """What each link answers to its commands, all asked at once; or why it does not."""
+    found: list[list[Reply] | EngineError] = []
+    asked: list[Connection | EngineError] = []
     try:
         for link, commands, _ in work:
-            connection = link.take()
-            taken.append((link, connection))
-            connection.begin(link.patience)
-            connection.sendall(commands)
-        for (link, connection), (_, _, count) in zip(list(taken), work, strict=True):
-            found.append([connection.read() for _ in range(count)])
-            taken.remove((link, connection))
-            link.give_back(connection)
-        return found
-    except BaseException as error:
-        failure = error
-        if isinstance(error, OSError | ValueError):
-            link = taken[0][0] if taken else work[0][0]
-            raise unreachable(error, link.address, link.patience) from error
-        raise
-    finally:
-        if failure is not None:
-            for link, connection in taken:
+            asked.append(_ask(link, commands))
+        for (link, _, count), connection in zip(work, list(asked), strict=True):
+            if isinstance(connection, EngineError):
+                found.append(connection)
+                continue
+            try:
+                found.append([connection.read() for _ in range(count)])
+            except (OSError, ValueError) as error:
                 link.drop(connection)
+                found.append(unreachable(error, link.address, link.patience))
+            else:
+                link.give_back(connection)
+        return found
+    except BaseException:
+        for (link, _, _), connection in zip(work[len(found) :], asked[len(found) :], strict=False):
+            if not isinstance(connection, EngineError):
+                link.drop(connection)
+        raise
+
+
+def _ask(link: Link, commands: bytes) -> Connection | EngineError:
+    connection: Connection | None = None
+    try:
+        connection = link.take()
+        connection.begin(link.patience)
+        connection.sendall(commands)
+        return connection
+    except EngineError as error:
+        return error
+    except BaseException as error:
+        if connection is not None:
+            link.drop(connection)
+        if isinstance(error, OSError | ValueError):
+            return unreachable(error, link.address, link.patience)
+        raise

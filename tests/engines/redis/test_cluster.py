@@ -1,0 +1,115 @@
+"""A cluster of which one server hangs, or a slot is on its way; and threads that claim during a renewal."""
+
+from collections.abc import ItemsView, Iterator
+
+import pytest
+
+from fencepost._runtime.threads import BootClock
+from fencepost.contract.answer import Granted
+from fencepost.core.claim import Ask, Claim, Mode, Request
+from fencepost.core.holder import Holder
+from fencepost.core.url import parse_url
+from fencepost.engines.redis.cluster._sync.engine import Engine
+from fencepost.engines.redis.key import Shard, shard_of, slot_of
+from fencepost.engines.redis.lease import Lease
+from fencepost.engines.redis.wire.threads import Link
+from fencepost.errors import Unavailable
+from fencepost.testing.port import free_port
+from fencepost.testing.redis import command, join_cluster, port_of
+from fencepost.testing.server import ServerProcess
+
+from .conftest import StartServer
+
+SHARE = 16384 // 3 + 1
+
+
+@pytest.fixture
+def servers(start_server: StartServer) -> list[ServerProcess]:
+    """Three masters; the first has the first third of the slots, and so on."""
+    options = ("--cluster-enabled", "yes", "--cluster-node-timeout", "600000", "--cluster-port")
+    servers = [start_server(*options, str(free_port())) for _ in range(3)]
+    join_cluster(tuple(port_of(server) for server in servers))
+    return servers
+
+
+@pytest.fixture
+def engine(servers: list[ServerProcess]) -> Iterator[Engine]:
+    hosts = ",".join(f"127.0.0.1:{port_of(server)}" for server in servers)
+    engine = Engine(parse_url(f"redis+cluster://{hosts}"), clock=BootClock(), patience=60.0)
+    yield engine
+    engine.close()
+
+
+def name_at(number: int) -> str:
+    return next(text for text in map(str, range(1000)) if slot_of(text.encode()) // SHARE == number)
+
+
+def holder_at(number: int) -> Holder:
+    """One whose lease stands at that server when it has nothing on it."""
+    ids = (f"{count:024d}" for count in range(1000))
+    return Holder(next(each for each in ids if slot_of(each.encode()) // SHARE == number), "holder")
+
+
+@pytest.mark.slow
+def test_a_master_that_hangs_and_has_nothing_of_ours_costs_nothing(
+    engine: Engine, servers: list[ServerProcess]
+) -> None:
+    holder, ask, waited_for = holder_at(2), Ask(name_at(0)), Ask(name_at(2))
+    engine.lease_open(holder, 120)
+    other = holder_at(1)
+    engine.lease_open(other, 120)
+    assert isinstance(engine.claim(Request(other, 1, (waited_for,)), wait=False), Granted)
+    granted = engine.claim(Request(holder, 1, (ask,)), wait=False)
+    assert isinstance(granted, Granted)
+    claim = Claim(holder, 1, ask, granted.tokens[0])
+    engine.claim(Request(holder, 2, (waited_for,)), wait=True)
+    # That this one does not answer is known soon; the others may take their time.
+    hung = engine._server._nodes["127.0.0.1", port_of(servers[2])]
+    hung.link.close()
+    hung.link = Link(hung.address, 0.3)
+    servers[2].pause()
+    for _ in range(2):
+        assert engine.lease_renew(holder, 120, [claim]) == (True, ())
+    # Who holds something there can not tell.
+    with pytest.raises(Unavailable):
+        engine.lease_renew(other, 120, [Claim(other, 1, waited_for, 1)])
+    servers[2].resume()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("ask", [Ask("x", Mode.SHARED), Ask("x", Mode.COUNTED, 1, 1)], ids=["shared", "counted"])
+def test_what_is_asked_of_a_slot_on_its_way_may_be_asked_again(
+    engine: Engine, servers: list[ServerProcess], ask: Ask
+) -> None:
+    slot = slot_of(b"x")
+    source, target = port_of(servers[slot // SHARE]), port_of(servers[(slot // SHARE + 1) % 3])
+    first, second = holder_at(0), holder_at(1)
+    for holder in (first, second):
+        engine.lease_open(holder, 120)
+    assert isinstance(engine.claim(Request(first, 1, (ask,)), wait=False), Granted)
+    command(target, "CLUSTER", "SETSLOT", slot, "IMPORTING", command(source, "CLUSTER", "MYID").decode())
+    command(source, "CLUSTER", "SETSLOT", slot, "MIGRATING", command(target, "CLUSTER", "MYID").decode())
+    hold = shard_of(slot).prefix + b"hold\0x"
+    command(source, "MIGRATE", "127.0.0.1", target, hold.decode(), 0, 5000)
+    with pytest.raises(Unavailable):
+        engine.claim(Request(second, 1, (ask,)), wait=False)
+
+
+@pytest.mark.unit
+def test_a_slot_that_another_thread_claims_in_during_a_renewal_does_no_harm() -> None:
+    class Slots(dict[int, Shard]):
+        def items(self) -> ItemsView[int, Shard]:
+            """Whoever goes through them one by one gives way to other threads in between."""
+
+            def gone_through() -> Iterator[tuple[int, Shard]]:
+                for slot in self:
+                    yield slot, self[slot]
+                    self[slot + 1] = shard_of(slot + 1)
+
+            return gone_through()  # type: ignore[return-value]
+
+    lease = Lease(Holder("0" * 24, "holder"), 60, "channel")
+    lease.slots = Slots({0: shard_of(0), 5: shard_of(5)})
+    lease.home = (0, shard_of(0))
+    assert [batch.slot for batch in lease.renewals()] == [0]
+    assert set(lease.slots) == {0}
