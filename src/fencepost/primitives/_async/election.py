@@ -21,7 +21,7 @@ class AsyncElection(AsyncAcquirable[AsyncGrant]):
 
     The term is `grant.token`. A leader that loses its lease learns so before another can lead; as with any lock, a
     fence at what it works on is what stops one that was paused. With `healthy`, it stands only while that says True,
-    and gives up the lead as soon as it says False: the block ends with `Lost`, and then another may lead.
+    and gives up the lead as soon as it says False, or raises: the block ends with `Lost`, and then another may lead.
     """
 
     def __init__(
@@ -126,9 +126,13 @@ class AsyncElection(AsyncAcquirable[AsyncGrant]):
     def _watch_over(self, grant: AsyncGrant, healthy: runtime.Work[bool]) -> runtime.Work[None]:
         async def watch() -> None:
             clock = self._presence.clock
-            while grant.held:
-                await clock.wait(grant.lost, clock.now() + self._check_every)
-                if grant.held and not await healthy():
-                    grant.forfeit("the leader is not healthy any more")
+            while not await clock.wait(grant.lost, clock.now() + self._check_every) and grant.held:
+                try:
+                    well, why = await healthy(), ""
+                except Exception as error:
+                    # A probe that can not say that all is well says that it is not.
+                    well, why = False, f": its health check raised {type(error).__name__}: {error}"
+                if not well:
+                    grant.forfeit(f"the leader is not healthy any more{why}")
 
         return watch

@@ -6,7 +6,7 @@ from fencepost.core.barrier import arrived, expects, generation
 from fencepost.core.deadline import Deadline
 from fencepost.core.duration import check_timeout
 from fencepost.core.permit import check_count
-from fencepost.core.roster import Member, members
+from fencepost.core.roster import Member, left, members
 from fencepost.errors import AcquireTimeout, Conflict
 from fencepost.primitives._sync.acquirable import give_back
 from fencepost.primitives._sync.roster import Roster
@@ -65,12 +65,19 @@ class Barrier:
             grant.check()
             if deadline.passed(now()):
                 there = len(members(seen.document))
+                # Whoever came last may have counted us meanwhile: then we pass, as all others do.
+                left_at = self._roster.record.change(lambda document: self._left(document, id, before))
+                if generation(left_at) != before:
+                    break
                 raise AcquireTimeout(f"barrier '{self.name}' not open in time: {there} of {self._parties} are there")
             version = seen.version
             seen = self._roster.record.next(version, min(deadline.left(now()), self._roster.period))
             if seen.version == version:
                 self._roster.look_after_neighbour(id)
-        return generation(seen.document)
+        return before + 1
+
+    def _left(self, document: Document, id: str, before: int) -> Document | None:
+        return left(document, [id]) if generation(document) == before else None
 
     def _step_back(self, ids: list[str]) -> None:
         if ids:

@@ -97,7 +97,7 @@ class AsyncSettlement:
                 pause = backoff(attempt, self._dice(), first=span / 60, most=span / 6)
                 if await self._clock.wait(self._over, self._clock.now() + pause):
                     return
-                await self._ask_for_each()
+                await self.settle_all()
                 attempt += 1
         except BaseException:
             self._working = False
@@ -108,8 +108,8 @@ class AsyncSettlement:
             self._working = bool(self._open.keys() - self._busy)
             return self._working
 
-    async def _ask_for_each(self) -> None:
-        """Once; but of a name that hangs, only for the first."""
+    async def settle_all(self) -> None:
+        """Ask once for each that nobody else asks for; but of a name that hangs, only for the first."""
         stuck: set[str] = set()
         for key, what in list(self._open.items()):
             names = _names(what)
