@@ -11,6 +11,7 @@ from fencepost.core.election import Leader, changes_since, latest, proclaim
 from fencepost.errors import Lost, NotHeld
 from fencepost.primitives._async.acquirable import AsyncAcquirable
 from fencepost.session._async.grant import AsyncGrant
+from fencepost.session._async.limit import AsyncLimit
 from fencepost.session._async.presence import AsyncPresence
 from fencepost.session._async.pursuit import Denial, obtain
 from fencepost.session._async.record import AsyncRecord
@@ -98,7 +99,8 @@ class AsyncElection(AsyncAcquirable[AsyncGrant]):
         left = None if timeout is None else deadline.left(self._presence.clock.now())
         denial = await obtain(self._presence, self._asks, left, taken)
         if denial is None:
-            await self._proclaim(taken[0], self._value)
+            async with AsyncLimit(self._presence.clock, deadline.at + self._presence.limits.answer):
+                await self._proclaim(taken[0], self._value)
             self._leading = taken[0]
             if self._healthy is not None:
                 runtime.spawn(self._watch_over(taken[0], self._healthy), name=f"fencepost-health-{self.name}")

@@ -11,6 +11,7 @@ from fencepost.core.election import Leader, changes_since, latest, proclaim
 from fencepost.errors import Lost, NotHeld
 from fencepost.primitives._sync.acquirable import Acquirable
 from fencepost.session._sync.grant import Grant
+from fencepost.session._sync.limit import Limit
 from fencepost.session._sync.presence import Presence
 from fencepost.session._sync.pursuit import Denial, obtain
 from fencepost.session._sync.record import Record
@@ -98,7 +99,8 @@ class Election(Acquirable[Grant]):
         left = None if timeout is None else deadline.left(self._presence.clock.now())
         denial = obtain(self._presence, self._asks, left, taken)
         if denial is None:
-            self._proclaim(taken[0], self._value)
+            with Limit(self._presence.clock, deadline.at + self._presence.limits.answer):
+                self._proclaim(taken[0], self._value)
             self._leading = taken[0]
             if self._healthy is not None:
                 runtime.spawn(self._watch_over(taken[0], self._healthy), name=f"fencepost-health-{self.name}")

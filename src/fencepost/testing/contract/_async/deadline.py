@@ -109,6 +109,23 @@ class AsyncDeadlineChapter:
             async with session.lock("a", timeout=LASTING):
                 pass
 
+    @needs("cells")
+    async def test_meetings_and_elections_are_back_in_time_too(self, site: Site) -> None:
+        session, engine = connect_faulty(site, ttl=LASTING)
+        session.limits = session.limits._replace(answer=0.3, farewell=0.1)
+        async with session:
+            for call in (
+                lambda: session.barrier("b", 2).wait(timeout=0.1),
+                lambda: session.latch("l", 2).wait(timeout=0.1),
+                lambda: session.election("e").campaign("me", timeout=0.1),
+            ):
+                engine.hang("cell_read", "cell_write", "cell_watch")
+                async with AsyncSoon():
+                    with pytest.raises((EngineError, Uncertain)):
+                        await call()
+                engine.heal()
+            await session.election("e").campaign("me")
+
     async def test_what_is_not_settled_delays_no_renewal(self, site: Site) -> None:
         session, engine = connect_brisk(site)
         async with session, connect_to(site, label="other") as other:
