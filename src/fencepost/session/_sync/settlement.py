@@ -68,10 +68,13 @@ class Settlement:
             if key in self._open:
                 self._hand_over()
 
+    @property
+    def is_open(self) -> bool:
+        """Whether anything is open."""
+        return bool(self._open)
+
     def check_room(self, asks: Iterable[Ask]) -> None:
         """Raise if so much is open already that nothing more is to be asked for."""
-        if not self._open:
-            return
         names = {ask.name for ask in asks}
         kin = sum(not names.isdisjoint(_names(what)) for what in list(self._open.values()))
         if kin >= MOST_OF_A_NAME or len(self._open) >= MOST:

@@ -3,6 +3,7 @@
 
 from collections.abc import Callable, Iterable
 
+from fencepost._runtime import threads as runtime
 from fencepost.drivers.etcd import request as ask
 from fencepost.drivers.etcd.wire import threads as wire
 from fencepost.engines.etcd.key import Place
@@ -24,7 +25,7 @@ class Lookout:
         """Hear of the queues of these names from now on."""
         for place in places:
             view, waiter, new = self._tower.open(place, for_readers=for_readers)
-            until = self._now() + self._patience
+            until = self._now() + runtime.patience(self._patience)
             try:
                 while True:
                     # Before it is looked how the view stands, so that what comes after is not missed.

@@ -37,8 +37,8 @@ class DeadlineChapter:
     def test_no_call_outlasts_its_time_when_the_engine_turns_silent(self, site: Site) -> None:
         with connect_to(site, label="other") as other:
             with Detour(site) as detour:
-                session = _connect(detour.url)
-                held = session.lock("held").acquire()
+                session, brief = _connect(detour.url), _connect(detour.url, patience=1.0)
+                held = brief.lock("held").acquire()
                 detour.silence()
                 with Soon():
                     with pytest.raises((EngineError, Uncertain)):
@@ -63,6 +63,7 @@ class DeadlineChapter:
                 with session.lock("a", timeout=LASTING), session.lock("held", timeout=LASTING):
                     pass
                 session.close()
+                brief.close()
 
     @needs(scope="network")
     def test_a_session_that_never_reached_the_engine_is_back_in_time(self, site: Site) -> None:
@@ -156,10 +157,13 @@ class Soon:
         assert error is not None or boottime() - self._began_at < SOON
 
 
-def _connect(url: str) -> Session:
-    """A session with limits as users have them, at an engine that would wait for much longer."""
+def _connect(url: str, patience: float = PATIENCE) -> Session:
+    """A session with limits as users have them, at an engine that would wait for much longer.
+
+    A release has no time-out: it takes one patience, and not one more to settle it.
+    """
     address, clock = parse_url(url), runtime.BootClock()
-    engine = registry.engine(address.scheme)(address, clock=clock, patience=PATIENCE)
+    engine = registry.engine(address.scheme)(address, clock=clock, patience=patience)
     session = Session(engine, Terms(LASTING), label="hasty", clock=clock)
     session.limits = session.limits._replace(call=0.3, answer=0.3, farewell=0.1, close=1.0)
     return session

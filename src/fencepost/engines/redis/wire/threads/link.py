@@ -1,8 +1,10 @@
 """Blocking connections to one server: a caller takes a free one, or makes one."""
 
+import math
 from collections.abc import Sequence
 from time import monotonic
 
+from fencepost._runtime.threads import calls
 from fencepost.engines.redis.address import Address
 from fencepost.engines.redis.resp import Reply
 from fencepost.engines.redis.trouble import unreachable
@@ -10,6 +12,7 @@ from fencepost.engines.redis.wire.threads.connection import SMALL_CHUNK, Connect
 from fencepost.errors import Unavailable
 
 MOST_IDLE = 16
+FOR_EVER = math.inf
 TRUSTED = 1.0
 
 
@@ -64,7 +67,8 @@ class Link:
         except IndexError:
             connection = self.take()
         try:
-            connection.begin(self.patience)
+            if calls.until < FOR_EVER or connection.is_hurried:
+                connection.begin(self.patience)
             connection.sendall(command)
             data = connection.recv(SMALL_CHUNK)
             # One number that comes alone, as most do, is not worth a parser.
