@@ -1,9 +1,14 @@
 """The event stream."""
 
+import sys
+import threading
+
 import pytest
 
 import fencepost
+from fencepost._runtime.threads import BootClock
 from fencepost.core import event
+from fencepost.testing import World
 
 pytestmark = pytest.mark.unit
 
@@ -39,3 +44,22 @@ def test_a_listener_that_raises_is_reported_and_harms_nobody(capsys: pytest.Capt
         with session.lock("a") as grant:
             assert grant.held
     assert "in the listener" in capsys.readouterr().err
+
+
+def test_a_listener_that_exits_ends_neither_the_keeper_nor_the_alarms(capsys: pytest.CaptureFixture[str]) -> None:
+    def leaves(happened: event.Event) -> None:
+        sys.exit(3)
+
+    with World() as world, world.connect(ttl=9) as session:
+        session.subscribe(leaves, event.Renewed)
+        grant = session.lock("a").acquire()
+        world.advance(60)
+        assert grant.held
+    assert "SystemExit" in capsys.readouterr().err
+
+
+def test_an_alarm_that_exits_does_not_end_the_others(capsys: pytest.CaptureFixture[str]) -> None:
+    clock, rung = BootClock(), threading.Event()
+    clock.alarm(clock.now(), sys.exit)
+    clock.alarm(clock.now() + 0.01, rung.set)
+    assert rung.wait(60)

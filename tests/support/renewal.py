@@ -1,5 +1,7 @@
 """The next renewal, now: what a keeper does at a third of its lease, without waiting for it."""
 
+import asyncio
+
 import fencepost
 from fencepost.testing.condition import until
 
@@ -9,6 +11,8 @@ def renew(session: fencepost.Session) -> None:
     keeper = session.keeper()
     until(keeper._renew)
     keeper.settlement.settle_all()
+    # Somebody else may be at it.
+    until(lambda: not keeper.settlement._busy)
 
 
 async def renew_async(session: fencepost.AsyncSession) -> None:
@@ -16,3 +20,5 @@ async def renew_async(session: fencepost.AsyncSession) -> None:
     while not await keeper._renew():
         pass
     await keeper.settlement.settle_all()
+    while keeper.settlement._busy:
+        await asyncio.sleep(0.002)

@@ -233,6 +233,10 @@ class Interrupt:
         self._before = task.cancelling()
         self._fired = False
 
+    @property
+    def fired(self) -> bool:
+        return self._fired
+
     def fire(self) -> None:
         if not self._fired:
             self._fired = True
@@ -276,7 +280,7 @@ class Limit:
     ) -> None:
         if self._alarm is not None:
             self._alarm.cancel()
-            if await self._interrupt.finish(error):
+            if self._interrupt.fired and await self._interrupt.finish(error):
                 raise self.late("the engine did not answer in time")
 
 

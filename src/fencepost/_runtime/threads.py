@@ -67,7 +67,8 @@ class _Calls(threading.local):
     until = math.inf
 
 
-_calls = _Calls()
+# To be looked at by those for whom a call of `patience` would show.
+calls = _calls = _Calls()
 
 
 class Limit:

@@ -14,7 +14,7 @@ from fencepost._runtime import threads
 class Wire:
     """Time-outs are the kernel's: Python's own would poll before every read. TLS has no other than Python's."""
 
-    __slots__ = ("__weakref__", "_patience", "socket", "used_at")
+    __slots__ = ("__weakref__", "_patience", "is_hurried", "socket", "used_at")
 
     def __init__(self, connected: socket.socket, patience: float) -> None:
         self.socket = connected
@@ -32,16 +32,21 @@ class Wire:
             self.socket.settimeout(seconds)
         else:
             self.socket.settimeout(None)
-            allowed = struct.pack("ll", int(seconds), int(seconds % 1 * 1_000_000) or 1)
+            allowed = _timeval(seconds)
             self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, allowed)
             self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, allowed)
 
     def begin(self, patience: float) -> None:
         """Before an exchange that may take so long: no read or write of it takes longer than its caller has time."""
         seconds = threads.patience(patience)
-        # To tell the kernel takes as long as a tenth of a call: about the same is as good.
+        self.is_hurried = seconds < patience
+        # To tell the kernel takes as long as a tenth of a call: about the same will do, and sending seldom waits.
         if not seconds * 0.9 <= self._patience <= seconds * 1.02:
-            self.patience(seconds)
+            if self._patience < 0 or isinstance(self.socket, ssl.SSLSocket):
+                self.patience(seconds)
+            else:
+                self._patience = seconds
+                self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, _timeval(seconds))
 
     def is_readable(self) -> bool:
         """Whether something was said that nobody has read, or the other side has closed it."""
@@ -65,6 +70,10 @@ class Wire:
         # Whoever was interrupted on the way to closing it is told nothing: the socket is closed all the same.
         if hasattr(self, "socket"):
             self.socket.close()
+
+
+def _timeval(seconds: float) -> bytes:
+    return struct.pack("ll", int(seconds), int(seconds % 1 * 1_000_000) or 1)
 
 
 def dial(host: str, port: int, patience: float, tls: ssl.SSLContext | None) -> socket.socket:

@@ -7,6 +7,8 @@ Document = dict[str, Any]
 Tick = int | str
 # How many things done once are remembered under one name.
 REMEMBERED = 1000
+# And how many ticks that are numbers.
+REMEMBERED_TICKS = 100
 
 
 class Outcome(NamedTuple):
@@ -28,17 +30,38 @@ def last(document: Document, tick: Tick | None = None) -> Outcome | None:
     return Outcome(*runs[-1]) if runs else None
 
 
-def begun(document: Document, tick: Tick, token: int, holder: str, *, again: bool) -> Document | None:
-    """With that tick running; None if it, or a later one, was run already. With `again`, only success counts as run."""
+def begun(document: Document, tick: Tick, token: int, holder: str, *, again: bool, now: float) -> Document | None:
+    """With that tick running; None if it, or a later one, was run already. With `again`, only success counts as run.
+
+    A tick that lies ahead of `now`, seconds since 1970, was begun by a clock that is ahead of ours, or was once. It
+    does not count as later, or it would stop the job for everybody until then.
+    """
     before, same = last(document), last(document, tick)
-    if before is not None:
-        if before.token > token:
-            return None
-        if isinstance(before.tick, int) and isinstance(tick, int) and before.tick > tick:
-            return None
+    if before is not None and before.token > token:
+        return None
     if same is not None and (same.state == "done" or not again):
         return None
-    return {**document, "last": list(Outcome(tick, token, holder, "running"))}
+    changed = {**document, "last": list(Outcome(tick, token, holder, "running"))}
+    if isinstance(tick, int):
+        ticks = _ticks(document)
+        if same is None and _is_over(tick, ticks, now):
+            return None
+        changed["ticks"] = [*(each for each in ticks if each != tick), tick][-REMEMBERED_TICKS:]
+    return changed
+
+
+def _is_over(tick: int, ticks: list[int], now: float) -> bool:
+    if tick in ticks or any(tick < each <= now for each in ticks):
+        return True
+    # What was run before the first that is remembered, nobody knows.
+    return len(ticks) == REMEMBERED_TICKS and tick < min(ticks)
+
+
+def _ticks(document: Document) -> list[int]:
+    """Those that were begun, the latest last."""
+    before = last(document)
+    known = [before.tick] if before is not None and isinstance(before.tick, int) else []
+    return list(document.get("ticks", known))
 
 
 def ended(document: Document, outcome: Outcome) -> Document | None:

@@ -6,11 +6,12 @@ from fencepost.core.barrier import arrived, expects, generation
 from fencepost.core.deadline import Deadline
 from fencepost.core.duration import check_timeout
 from fencepost.core.permit import check_count
-from fencepost.core.roster import Member, members
-from fencepost.errors import AcquireTimeout, Conflict
+from fencepost.core.roster import Member, left, members
+from fencepost.errors import AcquireTimeout, Conflict, FencepostError
 from fencepost.primitives._async.acquirable import give_back
 from fencepost.primitives._async.roster import AsyncRoster
 from fencepost.session._async.grant import AsyncGrant
+from fencepost.session._async.limit import AsyncLimit
 from fencepost.session._async.presence import AsyncPresence
 from fencepost.session._async.record import Document
 
@@ -33,10 +34,11 @@ class AsyncBarrier:
         taken: list[AsyncGrant] = []
         ids: list[str] = []
         try:
-            await self._roster.strike_off_the_dead()
-            ids.append(await self._roster.appear("", taken))
-            before = await self._arrive(ids[0])
-            return await self._until_open(ids[0], taken[0], before, deadline)
+            async with AsyncLimit(self._presence.clock, deadline.at + self._presence.limits.answer):
+                await self._roster.strike_off_the_dead()
+                ids.append(await self._roster.appear("", taken))
+                before = await self._arrive(ids[0])
+                return await self._until_open(ids[0], taken[0], before, deadline)
         except BaseException:
             await runtime.shielded(self._step_back(ids))
             raise
@@ -65,13 +67,26 @@ class AsyncBarrier:
             grant.check()
             if deadline.passed(now()):
                 there = len(members(seen.document))
+                # Whoever came last may have counted us meanwhile: then we pass, as all others do.
+                left_at = await self._roster.record.change(lambda document: self._left(document, id, before))
+                if generation(left_at) != before:
+                    break
                 raise AcquireTimeout(f"barrier '{self.name}' not open in time: {there} of {self._parties} are there")
             version = seen.version
             seen = await self._roster.record.next(version, min(deadline.left(now()), self._roster.period))
             if seen.version == version:
                 await self._roster.look_after_neighbour(id)
-        return generation(seen.document)
+        return before + 1
+
+    def _left(self, document: Document, id: str, before: int) -> Document | None:
+        return left(document, [id]) if generation(document) == before else None
 
     async def _step_back(self, ids: list[str]) -> None:
+        clock, limits = self._presence.clock, self._presence.limits
         if ids:
-            await self._roster.strike_off(*ids)
+            try:
+                async with AsyncLimit(clock, clock.now() + limits.answer):
+                    await self._roster.strike_off(*ids)
+            except FencepostError:
+                # Without its lock, which goes next, it is as good as dead: another strikes it off.
+                pass

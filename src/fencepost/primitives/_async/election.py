@@ -11,6 +11,7 @@ from fencepost.core.election import Leader, changes_since, latest, proclaim
 from fencepost.errors import Lost, NotHeld
 from fencepost.primitives._async.acquirable import AsyncAcquirable
 from fencepost.session._async.grant import AsyncGrant
+from fencepost.session._async.limit import AsyncLimit
 from fencepost.session._async.presence import AsyncPresence
 from fencepost.session._async.pursuit import Denial, obtain
 from fencepost.session._async.record import AsyncRecord
@@ -21,7 +22,7 @@ class AsyncElection(AsyncAcquirable[AsyncGrant]):
 
     The term is `grant.token`. A leader that loses its lease learns so before another can lead; as with any lock, a
     fence at what it works on is what stops one that was paused. With `healthy`, it stands only while that says True,
-    and gives up the lead as soon as it says False: the block ends with `Lost`, and then another may lead.
+    and gives up the lead as soon as it says False, or raises: the block ends with `Lost`, and then another may lead.
     """
 
     def __init__(
@@ -98,7 +99,8 @@ class AsyncElection(AsyncAcquirable[AsyncGrant]):
         left = None if timeout is None else deadline.left(self._presence.clock.now())
         denial = await obtain(self._presence, self._asks, left, taken)
         if denial is None:
-            await self._proclaim(taken[0], self._value)
+            async with AsyncLimit(self._presence.clock, deadline.at + self._presence.limits.answer):
+                await self._proclaim(taken[0], self._value)
             self._leading = taken[0]
             if self._healthy is not None:
                 runtime.spawn(self._watch_over(taken[0], self._healthy), name=f"fencepost-health-{self.name}")
@@ -126,9 +128,13 @@ class AsyncElection(AsyncAcquirable[AsyncGrant]):
     def _watch_over(self, grant: AsyncGrant, healthy: runtime.Work[bool]) -> runtime.Work[None]:
         async def watch() -> None:
             clock = self._presence.clock
-            while grant.held:
-                await clock.wait(grant.lost, clock.now() + self._check_every)
-                if grant.held and not await healthy():
-                    grant.forfeit("the leader is not healthy any more")
+            while not await clock.wait(grant.lost, clock.now() + self._check_every) and grant.held:
+                try:
+                    well, why = await healthy(), ""
+                except Exception as error:
+                    # A probe that can not say that all is well says that it is not.
+                    well, why = False, f": its health check raised {type(error).__name__}: {error}"
+                if not well:
+                    grant.forfeit(f"the leader is not healthy any more{why}")
 
         return watch

@@ -6,6 +6,7 @@ from fencepost.core.duration import check_timeout
 from fencepost.core.latch import counted_down, counts_from, remaining
 from fencepost.core.permit import check_count
 from fencepost.errors import AcquireTimeout, Conflict
+from fencepost.session._async.limit import AsyncLimit
 from fencepost.session._async.presence import AsyncPresence
 from fencepost.session._async.record import AsyncRecord, Document
 
@@ -42,15 +43,18 @@ class AsyncLatch:
         """Return as soon as it is open; `AcquireTimeout` if it is not in time."""
         now = self._presence.clock.now
         deadline = Deadline.after(now(), check_timeout(timeout))
-        seen = await self._record.read()
-        while True:
-            self._check(seen.document)
-            left = remaining(seen.document, self._count)
-            if left == 0:
-                return
-            if deadline.passed(now()):
-                raise AcquireTimeout(f"latch '{self.name}' not open in time: {left} of {self._count} steps are left")
-            seen = await self._record.next(seen.version, min(deadline.left(now()), self._presence.terms.span))
+        async with AsyncLimit(self._presence.clock, deadline.at + self._presence.limits.answer):
+            seen = await self._record.read()
+            while True:
+                self._check(seen.document)
+                left = remaining(seen.document, self._count)
+                if left == 0:
+                    return
+                if deadline.passed(now()):
+                    raise AcquireTimeout(
+                        f"latch '{self.name}' not open in time: {left} of {self._count} steps are left"
+                    )
+                seen = await self._record.next(seen.version, min(deadline.left(now()), self._presence.terms.span))
 
     def _check(self, document: Document) -> None:
         other = counts_from(document)

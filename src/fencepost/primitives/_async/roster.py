@@ -43,6 +43,15 @@ class AsyncRoster:
         if other is not None and not await self._is_there(other):
             await self.strike_off(other)
 
+    async def look_after_first(self) -> None:
+        """For those who watch. While anybody lives, each dead one is struck off by a neighbour: so one look tells, and
+        more are taken only after nobody is left to do so.
+        """
+        for member in members((await self.record.read()).document):
+            if await self._is_there(member.id):
+                return
+            await self.strike_off(member.id)
+
     async def strike_off_the_dead(self) -> None:
         """For those who are not members themselves, and so have no neighbour to look after."""
         document = (await self.record.read()).document

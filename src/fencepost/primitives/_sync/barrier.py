@@ -6,11 +6,12 @@ from fencepost.core.barrier import arrived, expects, generation
 from fencepost.core.deadline import Deadline
 from fencepost.core.duration import check_timeout
 from fencepost.core.permit import check_count
-from fencepost.core.roster import Member, members
-from fencepost.errors import AcquireTimeout, Conflict
+from fencepost.core.roster import Member, left, members
+from fencepost.errors import AcquireTimeout, Conflict, FencepostError
 from fencepost.primitives._sync.acquirable import give_back
 from fencepost.primitives._sync.roster import Roster
 from fencepost.session._sync.grant import Grant
+from fencepost.session._sync.limit import Limit
 from fencepost.session._sync.presence import Presence
 from fencepost.session._sync.record import Document
 
@@ -33,10 +34,11 @@ class Barrier:
         taken: list[Grant] = []
         ids: list[str] = []
         try:
-            self._roster.strike_off_the_dead()
-            ids.append(self._roster.appear("", taken))
-            before = self._arrive(ids[0])
-            return self._until_open(ids[0], taken[0], before, deadline)
+            with Limit(self._presence.clock, deadline.at + self._presence.limits.answer):
+                self._roster.strike_off_the_dead()
+                ids.append(self._roster.appear("", taken))
+                before = self._arrive(ids[0])
+                return self._until_open(ids[0], taken[0], before, deadline)
         except BaseException:
             runtime.shielded(self._step_back(ids))
             raise
@@ -65,13 +67,26 @@ class Barrier:
             grant.check()
             if deadline.passed(now()):
                 there = len(members(seen.document))
+                # Whoever came last may have counted us meanwhile: then we pass, as all others do.
+                left_at = self._roster.record.change(lambda document: self._left(document, id, before))
+                if generation(left_at) != before:
+                    break
                 raise AcquireTimeout(f"barrier '{self.name}' not open in time: {there} of {self._parties} are there")
             version = seen.version
             seen = self._roster.record.next(version, min(deadline.left(now()), self._roster.period))
             if seen.version == version:
                 self._roster.look_after_neighbour(id)
-        return generation(seen.document)
+        return before + 1
+
+    def _left(self, document: Document, id: str, before: int) -> Document | None:
+        return left(document, [id]) if generation(document) == before else None
 
     def _step_back(self, ids: list[str]) -> None:
+        clock, limits = self._presence.clock, self._presence.limits
         if ids:
-            self._roster.strike_off(*ids)
+            try:
+                with Limit(clock, clock.now() + limits.answer):
+                    self._roster.strike_off(*ids)
+            except FencepostError:
+                # Without its lock, which goes next, it is as good as dead: another strikes it off.
+                pass

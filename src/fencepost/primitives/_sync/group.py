@@ -103,12 +103,19 @@ class Group(Acquirable[Membership]):
         return members((self._roster.record.read()).document)
 
     def watch(self) -> Iterator[tuple[Member, ...]]:
-        """Who is there, now and after every change."""
+        """Who is there, now and after every change.
+
+        Whoever dies is struck off by those who remain within a lease and a third; the last one by whoever watches.
+        """
         seen = self._roster.record.read()
         present = members(seen.document)
         yield present
         while True:
-            seen = self._roster.record.next(seen.version, self._presence.terms.span)
+            version = seen.version
+            seen = self._roster.record.next(version, self._roster.period)
+            if seen.version == version and present:
+                self._roster.look_after_first()
+                continue
             now_present = members(seen.document)
             if now_present != present:
                 present = now_present

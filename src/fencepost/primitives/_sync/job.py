@@ -11,7 +11,7 @@ from fencepost.core.claim import Ask
 from fencepost.core.duration import check_seconds, check_timeout
 from fencepost.core.job import Outcome, Tick, begun, ended, last
 from fencepost.core.schedule import Schedule
-from fencepost.errors import Lost
+from fencepost.errors import Lost, Unavailable, Uncertain
 from fencepost.primitives._sync.acquirable import Block, give_back
 from fencepost.session._sync.grant import Grant
 from fencepost.session._sync.presence import Presence
@@ -127,7 +127,7 @@ class Job:
                 return None
             grant, label = taken[0], self._presence.label
             document = self._record.change(
-                lambda document: begun(document, tick, grant.token, label, again=again)
+                lambda document: begun(document, tick, grant.token, label, again=again, now=time.time())
             )
             outcome = last(document)
             if outcome is None or outcome.token != grant.token:
@@ -139,7 +139,10 @@ class Job:
             raise
 
     def __iter__(self) -> Iterator[Run]:
-        """Every tick that is ours to run, when it is due: `for run in job: with run: …`."""
+        """Every tick that is ours to run, when it is due: `for run in job: with run: …`.
+
+        A tick at which the engine does not answer is left out.
+        """
         if self._schedule is None:
             raise ValueError(f"job '{self.name}' has no schedule: give `every` or `cron`")
         clock = self._presence.clock
@@ -149,7 +152,11 @@ class Job:
             while (left := tick - time.time()) > 0:
                 # A wall clock may be set: look again now and then.
                 clock.wait(runtime.Event(), clock.now() + min(left, 1.0))
-            run = self.begin(tick)
+            try:
+                run = self.begin(tick)
+            except (Unavailable, Uncertain):
+                # The keeper tells of trouble with the engine. Nobody ran this tick here; the next one is tried again.
+                run = None
             if run is not None:
                 yield run
             tick = self._schedule.after(max(time.time(), tick))

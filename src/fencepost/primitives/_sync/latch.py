@@ -6,6 +6,7 @@ from fencepost.core.duration import check_timeout
 from fencepost.core.latch import counted_down, counts_from, remaining
 from fencepost.core.permit import check_count
 from fencepost.errors import AcquireTimeout, Conflict
+from fencepost.session._sync.limit import Limit
 from fencepost.session._sync.presence import Presence
 from fencepost.session._sync.record import Record, Document
 
@@ -42,15 +43,18 @@ class Latch:
         """Return as soon as it is open; `AcquireTimeout` if it is not in time."""
         now = self._presence.clock.now
         deadline = Deadline.after(now(), check_timeout(timeout))
-        seen = self._record.read()
-        while True:
-            self._check(seen.document)
-            left = remaining(seen.document, self._count)
-            if left == 0:
-                return
-            if deadline.passed(now()):
-                raise AcquireTimeout(f"latch '{self.name}' not open in time: {left} of {self._count} steps are left")
-            seen = self._record.next(seen.version, min(deadline.left(now()), self._presence.terms.span))
+        with Limit(self._presence.clock, deadline.at + self._presence.limits.answer):
+            seen = self._record.read()
+            while True:
+                self._check(seen.document)
+                left = remaining(seen.document, self._count)
+                if left == 0:
+                    return
+                if deadline.passed(now()):
+                    raise AcquireTimeout(
+                        f"latch '{self.name}' not open in time: {left} of {self._count} steps are left"
+                    )
+                seen = self._record.next(seen.version, min(deadline.left(now()), self._presence.terms.span))
 
     def _check(self, document: Document) -> None:
         other = counts_from(document)

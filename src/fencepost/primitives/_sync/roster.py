@@ -43,6 +43,15 @@ class Roster:
         if other is not None and not self._is_there(other):
             self.strike_off(other)
 
+    def look_after_first(self) -> None:
+        """For those who watch. While anybody lives, each dead one is struck off by a neighbour: so one look tells, and
+        more are taken only after nobody is left to do so.
+        """
+        for member in members((self.record.read()).document):
+            if self._is_there(member.id):
+                return
+            self.strike_off(member.id)
+
     def strike_off_the_dead(self) -> None:
         """For those who are not members themselves, and so have no neighbour to look after."""
         document = (self.record.read()).document

@@ -140,8 +140,8 @@ class AsyncGrant:
         try:
             keeper.disown(claim)
             self._end = _RELEASED
-            async with keeper.limit(began_at):
-                kept = await keeper.engine.release(claim)
+            # No longer than the engine's own patience: a limit of ours would cost more than it adds.
+            kept = await keeper.engine.release(claim)
         except BaseException as error:
             unsettled = await runtime.shielded(keeper.settlement.settle(claim, keeper.settle_by(began_at, error)))
             if unsettled is None and isinstance(error, EngineError):

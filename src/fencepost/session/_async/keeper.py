@@ -138,10 +138,6 @@ class AsyncKeeper:
             return error
         return None
 
-    def limit(self, began_at: float) -> AsyncLimit:
-        """For a call without a time-out of its own that began then."""
-        return AsyncLimit(self._clock, began_at + self.limits.call)
-
     def settle_by(self, began_at: float, error: BaseException) -> float:
         """Until when a call that began then, and ended so, may go on to settle what it left open."""
         return began_at + self.limits.call if isinstance(error, Exception) else self.now() + self.limits.farewell

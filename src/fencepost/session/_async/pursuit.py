@@ -49,7 +49,8 @@ async def obtain(
             open_by = asked_at + presence.terms.span
             async with AsyncLimit(presence.clock, min(answer_by, open_by)):
                 keeper = await _open(presence, min(until, open_by))
-        keeper.settlement.check_room(asks)
+        if keeper.settlement.is_open:
+            keeper.settlement.check_room(asks)
         request = keeper.request(asks, priority)
         try:
             answer = await _claim(presence, keeper, request, until, answer_by)
@@ -126,8 +127,12 @@ async def _claim(
     attempt = 0
     while True:
         try:
+            asked_at = now()
+            if answer_by - asked_at >= presence.limits.call * 0.9:
+                # The engine's own patience ends first, and costs nothing.
+                return await presence.engine.claim(request, wait=asked_at < until)
             async with AsyncLimit(presence.clock, answer_by):
-                return await presence.engine.claim(request, wait=now() < until)
+                return await presence.engine.claim(request, wait=asked_at < until)
         except Unavailable:
             again_at = now() + _pause(presence, attempt)
             attempt += 1

@@ -68,10 +68,13 @@ class AsyncSettlement:
             if key in self._open:
                 self._hand_over()
 
+    @property
+    def is_open(self) -> bool:
+        """Whether anything is open."""
+        return bool(self._open)
+
     def check_room(self, asks: Iterable[Ask]) -> None:
         """Raise if so much is open already that nothing more is to be asked for."""
-        if not self._open:
-            return
         names = {ask.name for ask in asks}
         kin = sum(not names.isdisjoint(_names(what)) for what in list(self._open.values()))
         if kin >= MOST_OF_A_NAME or len(self._open) >= MOST:
@@ -97,7 +100,7 @@ class AsyncSettlement:
                 pause = backoff(attempt, self._dice(), first=span / 60, most=span / 6)
                 if await self._clock.wait(self._over, self._clock.now() + pause):
                     return
-                await self._ask_for_each()
+                await self.settle_all()
                 attempt += 1
         except BaseException:
             self._working = False
@@ -108,8 +111,8 @@ class AsyncSettlement:
             self._working = bool(self._open.keys() - self._busy)
             return self._working
 
-    async def _ask_for_each(self) -> None:
-        """Once; but of a name that hangs, only for the first."""
+    async def settle_all(self) -> None:
+        """Ask once for each that nobody else asks for; but of a name that hangs, only for the first."""
         stuck: set[str] = set()
         for key, what in list(self._open.items()):
             names = _names(what)

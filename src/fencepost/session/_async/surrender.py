@@ -33,8 +33,7 @@ async def release_together(grants: Sequence[AsyncGrant]) -> FencepostError | Non
         for grant in grants:
             keeper.disown(grant.claim)
             grant.end_by_release()
-        async with keeper.limit(began_at):
-            kept = await keeper.engine.release_all(claims)
+        kept = await keeper.engine.release_all(claims)
     except BaseException as error:
         unsettled = await runtime.shielded(_settle(keeper, claims, keeper.settle_by(began_at, error)))
         if unsettled is None and isinstance(error, EngineError):

@@ -140,8 +140,8 @@ class Grant:
         try:
             keeper.disown(claim)
             self._end = _RELEASED
-            with keeper.limit(began_at):
-                kept = keeper.engine.release(claim)
+            # No longer than the engine's own patience: a limit of ours would cost more than it adds.
+            kept = keeper.engine.release(claim)
         except BaseException as error:
             unsettled = runtime.shielded(keeper.settlement.settle(claim, keeper.settle_by(began_at, error)))
             if unsettled is None and isinstance(error, EngineError):

@@ -49,7 +49,8 @@ def obtain(
             open_by = asked_at + presence.terms.span
             with Limit(presence.clock, min(answer_by, open_by)):
                 keeper = _open(presence, min(until, open_by))
-        keeper.settlement.check_room(asks)
+        if keeper.settlement.is_open:
+            keeper.settlement.check_room(asks)
         request = keeper.request(asks, priority)
         try:
             answer = _claim(presence, keeper, request, until, answer_by)
@@ -126,8 +127,12 @@ def _claim(
     attempt = 0
     while True:
         try:
+            asked_at = now()
+            if answer_by - asked_at >= presence.limits.call * 0.9:
+                # The engine's own patience ends first, and costs nothing.
+                return presence.engine.claim(request, wait=asked_at < until)
             with Limit(presence.clock, answer_by):
-                return presence.engine.claim(request, wait=now() < until)
+                return presence.engine.claim(request, wait=asked_at < until)
         except Unavailable:
             again_at = now() + _pause(presence, attempt)
             attempt += 1

@@ -80,7 +80,7 @@ class Record:
                 # Somebody else was faster, so something has happened: that alone is no reason to give up.
                 deadline = Deadline.after(now(), span)
             except Unavailable as error:
-                if deadline.passed(now()):
+                if deadline.passed(now()) or runtime.time_left() <= 0:
                     if sent:
                         raise Uncertain(f"a change of '{self._key}' was sent, and not confirmed: {error}") from error
                     raise

@@ -33,8 +33,7 @@ def release_together(grants: Sequence[Grant]) -> FencepostError | None:
         for grant in grants:
             keeper.disown(grant.claim)
             grant.end_by_release()
-        with keeper.limit(began_at):
-            kept = keeper.engine.release_all(claims)
+        kept = keeper.engine.release_all(claims)
     except BaseException as error:
         unsettled = runtime.shielded(_settle(keeper, claims, keeper.settle_by(began_at, error)))
         if unsettled is None and isinstance(error, EngineError):

@@ -26,7 +26,7 @@ class Lookout:
     def open(self, places: Iterable[Place], *, for_readers: bool) -> None:
         """Hear of the queues of these names from now on."""
         for place in places:
-            until = self._now() + self._patience
+            until = self._now() + runtime.patience(self._patience)
             introduced = False
             # Again if whoever opened it for all gave up, or the stream was lost.
             while not self._open(place, until, for_readers=for_readers):

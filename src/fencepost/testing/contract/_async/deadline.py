@@ -35,8 +35,8 @@ class AsyncDeadlineChapter:
     async def test_no_call_outlasts_its_time_when_the_engine_turns_silent(self, site: Site) -> None:
         async with connect_to(site, label="other") as other:
             with detour(site) as way:
-                session = _connect(way.site.url)
-                held = await session.lock("held").acquire()
+                session, brief = _connect(way.site.url), _connect(way.site.url, patience=1.0)
+                held = await brief.lock("held").acquire()
                 way.silence()
                 async with AsyncSoon():
                     with pytest.raises((EngineError, Uncertain)):
@@ -61,6 +61,7 @@ class AsyncDeadlineChapter:
                 async with session.lock("a", timeout=LASTING), session.lock("held", timeout=LASTING):
                     pass
                 await session.close()
+                await brief.close()
 
     @needs(scope="network")
     async def test_a_session_that_never_reached_the_engine_is_back_in_time(self, site: Site) -> None:
@@ -107,6 +108,23 @@ class AsyncDeadlineChapter:
             async with session.lock("a", timeout=LASTING):
                 pass
 
+    @needs("cells")
+    async def test_meetings_and_elections_are_back_in_time_too(self, site: Site) -> None:
+        session, engine = connect_faulty(site, ttl=LASTING)
+        session.limits = session.limits._replace(answer=0.3, farewell=0.1)
+        async with session:
+            for call in (
+                lambda: session.barrier("b", 2).wait(timeout=0.1),
+                lambda: session.latch("l", 2).wait(timeout=0.1),
+                lambda: session.election("e").campaign("me", timeout=0.1),
+            ):
+                engine.hang("cell_read", "cell_write", "cell_watch")
+                async with AsyncSoon():
+                    with pytest.raises((EngineError, Uncertain)):
+                        await call()
+                engine.heal()
+            await session.election("e").campaign("me")
+
     async def test_what_is_not_settled_delays_no_renewal(self, site: Site) -> None:
         session, engine = connect_brisk(site)
         async with session, connect_to(site, label="other") as other:
@@ -137,10 +155,13 @@ class AsyncSoon:
         assert error is not None or boottime() - self._began_at < SOON
 
 
-def _connect(url: str) -> AsyncSession:
-    """A session with limits as users have them, at an engine that would wait for much longer."""
+def _connect(url: str, patience: float = PATIENCE) -> AsyncSession:
+    """A session with limits as users have them, at an engine that would wait for much longer.
+
+    A release has no time-out: it takes one patience, and not one more to settle it.
+    """
     address, clock = parse_url(url), runtime.BootClock()
-    engine = registry.async_engine(address.scheme)(address, clock=clock, patience=PATIENCE)
+    engine = registry.async_engine(address.scheme)(address, clock=clock, patience=patience)
     session = AsyncSession(engine, Terms(LASTING), label="hasty", clock=clock)
     session.limits = session.limits._replace(call=0.3, answer=0.3, farewell=0.1, close=1.0)
     return session

@@ -132,6 +132,23 @@ class AsyncElectionChapter:
             with pytest.raises(AcquireTimeout):
                 await election.acquire(timeout=0.1)
 
+    @needs("cells")
+    async def test_a_health_check_that_raises_ends_the_lead(self, site: Site) -> None:
+        well = runtime.Event()
+        well.set()
+
+        async def healthy() -> bool:
+            if not well.is_set():
+                raise ConnectionRefusedError("the probe can not connect")
+            return True
+
+        async with connect_to(site) as session:
+            grant = await session.election("a", healthy=healthy, check_every=0.02).acquire()
+            well.clear()
+            assert await grant.lost.wait(WITHIN)
+            with pytest.raises(Lost, match="not healthy any more: its health check raised ConnectionRefusedError"):
+                await grant.release()
+
     @needs("cells", scope="host")
     async def test_a_killed_leader_is_followed(self, site: Site) -> None:
         async with AsyncPuppet(site, "victim") as victim, connect_to(site) as session:

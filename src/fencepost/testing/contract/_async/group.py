@@ -1,9 +1,10 @@
 # Written by hand; the blocking twin under _sync is generated from it.
 """Groups: who is there, for as long as they live, and every change is told."""
 
+from fencepost._runtime import aio as runtime
 from fencepost.core.lease import Terms
 from fencepost.core.roster import Member
-from fencepost.testing.contract._async.attempt import AsyncAttempt, until
+from fencepost.testing.contract._async.attempt import WITHIN, AsyncAttempt, until
 from fencepost.testing.contract._async.place import connect_faulty, connect_to
 from fencepost.testing.contract._async.puppet import AsyncPuppet
 from fencepost.testing.contract.need import needs
@@ -85,6 +86,25 @@ class AsyncGroupChapter:
             await AsyncAttempt(watch).outcome()
             assert not lost.held
             engine.heal()
+
+    @needs("cells", scope="host")
+    async def test_a_watcher_is_told_that_the_last_member_has_died(self, site: Site) -> None:
+        async with AsyncPuppet(site, "victim") as victim, connect_to(site, label="watcher") as watcher:
+            await victim.ask("join", name="g", data="victim")
+            # It looks as often as one with a short lease would, and keeps its own.
+            watcher.terms = Terms(site.ttl)
+            there = runtime.Event()
+
+            async def watch() -> None:
+                async for members in watcher.group("g").watch():
+                    if not members:
+                        return
+                    there.set()
+
+            attempt = AsyncAttempt(watch)
+            assert await there.wait(WITHIN)
+            await victim.kill()
+            await attempt.outcome()
 
     @needs("cells", scope="host")
     async def test_whoever_asks_sees_no_member_of_a_killed_process(self, site: Site) -> None:

@@ -1,12 +1,21 @@
 # Written by hand; the blocking twin under _sync is generated from it.
 """Jobs: each tick run by one node, fast or slow, and the outcome kept."""
 
+import time
+
 import pytest
 
-from fencepost.core.job import Outcome
-from fencepost.errors import Lost
+from fencepost.core.job import Outcome, Tick
+from fencepost.errors import Lost, Unavailable, Uncertain
+from fencepost.primitives._async.job import AsyncRun
 from fencepost.testing.contract._async.attempt import WITHIN, AsyncAttempt
-from fencepost.testing.contract._async.place import connect_faulty, connect_to, holders, until_queued, until_waiting
+from fencepost.testing.contract._async.place import (
+    connect_faulty,
+    connect_to,
+    holders,
+    until_queued,
+    until_waiting,
+)
 from fencepost.testing.contract.need import needs
 from fencepost.testing.contract.site import Site
 
@@ -30,6 +39,41 @@ class AsyncJobChapter:
             assert following is not None
             async with following:
                 assert following.grant.token > run.grant.token
+
+    @needs("cells")
+    async def test_a_clock_that_was_ahead_once_does_not_stop_the_job(self, site: Site) -> None:
+        async with connect_to(site) as first, connect_to(site, label="second") as second:
+            soon = int(time.time()) - 1000
+            ahead = await first.job("j").begin(soon + 10_000_000)
+            assert ahead is not None
+            async with ahead:
+                pass
+            for tick in (soon, soon + 1):
+                run = await second.job("j").begin(tick)
+                assert run is not None
+                async with run:
+                    pass
+                assert await first.job("j").begin(tick) is None
+            assert await second.job("j").begin(soon) is None
+            assert await second.job("j").begin(soon + 10_000_000) is None
+
+    @needs("cells")
+    async def test_a_tick_that_the_engine_does_not_answer_is_left_out_and_the_next_one_comes(self, site: Site) -> None:
+        async with connect_to(site) as session:
+            failures = iter([Unavailable("no answer"), Uncertain("no answer")])
+            job = session.job("j", every=1)
+            begin = job.begin
+
+            async def fails_at_first(tick: Tick) -> AsyncRun | None:
+                for failure in failures:
+                    raise failure
+                return await begin(tick)
+
+            job.begin = fails_at_first  # type: ignore[method-assign, assignment]
+            async for run in job:
+                async with run:
+                    break
+            assert next(failures, None) is None
 
     @needs("cells")
     async def test_what_failed_is_kept_and_begun_again_only_on_request(self, site: Site) -> None:

@@ -3,14 +3,26 @@
 
 import pytest
 
+from fencepost._runtime import aio as runtime
+from fencepost._runtime.clock import boottime
 from fencepost.core.roster import Member, members
 from fencepost.errors import AcquireTimeout, Conflict, FencepostError
 from fencepost.primitives._async.session import AsyncSession
-from fencepost.session._async.record import AsyncRecord
+from fencepost.session._async.record import AsyncRecord, Seen
 from fencepost.testing.contract._async.attempt import WITHIN, AsyncAttempt, until
-from fencepost.testing.contract._async.place import connect_faulty, connect_to, until_free
+from fencepost.testing.contract._async.place import LASTING, connect_faulty, connect_to, until_free
 from fencepost.testing.contract.need import needs
 from fencepost.testing.contract.site import Site
+
+
+class AsyncShiftedClock(runtime.BootClock):
+    """A clock that the test sets ahead."""
+
+    def __init__(self) -> None:
+        self.ahead = 0.0
+
+    def now(self) -> float:
+        return boottime() + self.ahead
 
 
 class AsyncMeetingChapter:
@@ -32,6 +44,26 @@ class AsyncMeetingChapter:
             with pytest.raises(AcquireTimeout, match="1 of 2 are there"):
                 await second.barrier("b", 2).wait(timeout=0.1)
             assert await second.names() == []
+
+    @needs("cells")
+    async def test_one_whose_time_is_over_as_the_last_arrives_passes_with_it(self, site: Site) -> None:
+        clock = AsyncShiftedClock()
+        async with connect_to(site, clock=clock) as first, connect_to(site, label="second") as second:
+            barrier = first.barrier("b", 2)
+            record = barrier._roster.record
+            look = record.next
+            passed: list[int] = []
+
+            async def late(version: int, timeout: float) -> Seen:
+                """What it looked like just before the other came, told when the time is over."""
+                seen = await look(version, 0.0)
+                if not passed:
+                    passed.append(await second.barrier("b", 2).wait(timeout=WITHIN))
+                    clock.ahead = LASTING / 4
+                return seen
+
+            record.next = late  # type: ignore[method-assign]
+            assert await barrier.wait(timeout=LASTING / 4) == passed[0] == 1
 
     @needs("cells")
     async def test_one_that_is_cut_off_at_a_barrier_does_not_count(self, site: Site) -> None:

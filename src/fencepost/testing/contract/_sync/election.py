@@ -132,6 +132,23 @@ class ElectionChapter:
             with pytest.raises(AcquireTimeout):
                 election.acquire(timeout=0.1)
 
+    @needs("cells")
+    def test_a_health_check_that_raises_ends_the_lead(self, site: Site) -> None:
+        well = runtime.Event()
+        well.set()
+
+        def healthy() -> bool:
+            if not well.is_set():
+                raise ConnectionRefusedError("the probe can not connect")
+            return True
+
+        with connect_to(site) as session:
+            grant = session.election("a", healthy=healthy, check_every=0.02).acquire()
+            well.clear()
+            assert grant.lost.wait(WITHIN)
+            with pytest.raises(Lost, match="not healthy any more: its health check raised ConnectionRefusedError"):
+                grant.release()
+
     @needs("cells", scope="host")
     def test_a_killed_leader_is_followed(self, site: Site) -> None:
         with Puppet(site, "victim") as victim, connect_to(site) as session:

@@ -1,9 +1,10 @@
 # Generated from src/fencepost/testing/contract/_async/group.py by tools/unasync.py. Do not edit: run `make gen`.
 """Groups: who is there, for as long as they live, and every change is told."""
 
+from fencepost._runtime import threads as runtime
 from fencepost.core.lease import Terms
 from fencepost.core.roster import Member
-from fencepost.testing.contract._sync.attempt import Attempt, until
+from fencepost.testing.contract._sync.attempt import WITHIN, Attempt, until
 from fencepost.testing.contract._sync.place import connect_faulty, connect_to
 from fencepost.testing.contract._sync.puppet import Puppet
 from fencepost.testing.contract.need import needs
@@ -85,6 +86,25 @@ class GroupChapter:
             Attempt(watch).outcome()
             assert not lost.held
             engine.heal()
+
+    @needs("cells", scope="host")
+    def test_a_watcher_is_told_that_the_last_member_has_died(self, site: Site) -> None:
+        with Puppet(site, "victim") as victim, connect_to(site, label="watcher") as watcher:
+            victim.ask("join", name="g", data="victim")
+            # It looks as often as one with a short lease would, and keeps its own.
+            watcher.terms = Terms(site.ttl)
+            there = runtime.Event()
+
+            def watch() -> None:
+                for members in watcher.group("g").watch():
+                    if not members:
+                        return
+                    there.set()
+
+            attempt = Attempt(watch)
+            assert there.wait(WITHIN)
+            victim.kill()
+            attempt.outcome()
 
     @needs("cells", scope="host")
     def test_whoever_asks_sees_no_member_of_a_killed_process(self, site: Site) -> None:

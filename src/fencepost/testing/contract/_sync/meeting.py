@@ -3,14 +3,26 @@
 
 import pytest
 
+from fencepost._runtime import threads as runtime
+from fencepost._runtime.clock import boottime
 from fencepost.core.roster import Member, members
 from fencepost.errors import AcquireTimeout, Conflict, FencepostError
 from fencepost.primitives._sync.session import Session
-from fencepost.session._sync.record import Record
+from fencepost.session._sync.record import Record, Seen
 from fencepost.testing.contract._sync.attempt import WITHIN, Attempt, until
-from fencepost.testing.contract._sync.place import connect_faulty, connect_to, until_free
+from fencepost.testing.contract._sync.place import LASTING, connect_faulty, connect_to, until_free
 from fencepost.testing.contract.need import needs
 from fencepost.testing.contract.site import Site
+
+
+class ShiftedClock(runtime.BootClock):
+    """A clock that the test sets ahead."""
+
+    def __init__(self) -> None:
+        self.ahead = 0.0
+
+    def now(self) -> float:
+        return boottime() + self.ahead
 
 
 class MeetingChapter:
@@ -32,6 +44,26 @@ class MeetingChapter:
             with pytest.raises(AcquireTimeout, match="1 of 2 are there"):
                 second.barrier("b", 2).wait(timeout=0.1)
             assert second.names() == []
+
+    @needs("cells")
+    def test_one_whose_time_is_over_as_the_last_arrives_passes_with_it(self, site: Site) -> None:
+        clock = ShiftedClock()
+        with connect_to(site, clock=clock) as first, connect_to(site, label="second") as second:
+            barrier = first.barrier("b", 2)
+            record = barrier._roster.record
+            look = record.next
+            passed: list[int] = []
+
+            def late(version: int, timeout: float) -> Seen:
+                """What it looked like just before the other came, told when the time is over."""
+                seen = look(version, 0.0)
+                if not passed:
+                    passed.append(second.barrier("b", 2).wait(timeout=WITHIN))
+                    clock.ahead = LASTING / 4
+                return seen
+
+            record.next = late  # type: ignore[method-assign]
+            assert barrier.wait(timeout=LASTING / 4) == passed[0] == 1
 
     @needs("cells")
     def test_one_that_is_cut_off_at_a_barrier_does_not_count(self, site: Site) -> None:

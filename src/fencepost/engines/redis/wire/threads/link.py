@@ -1,7 +1,9 @@
 """Blocking connections to one server: a caller takes a free one, or makes one."""
 
+import math
 from collections.abc import Sequence
 
+from fencepost._runtime.threads import calls
 from fencepost.engines.redis.address import Address
 from fencepost.engines.redis.resp import Reply
 from fencepost.engines.redis.trouble import unreachable
@@ -9,6 +11,7 @@ from fencepost.engines.redis.wire.threads.connection import SMALL_CHUNK, Connect
 from fencepost.errors import EngineError, Unavailable
 
 MOST_IDLE = 16
+FOR_EVER = math.inf
 
 
 class Link:
@@ -59,7 +62,8 @@ class Link:
         except IndexError:
             connection = self.take()
         try:
-            connection.begin(self.patience)
+            if calls.until < FOR_EVER or connection.is_hurried:
+                connection.begin(self.patience)
             connection.sendall(command)
             data = connection.recv(SMALL_CHUNK)
             # One number that comes alone, as most do, is not worth a parser.
