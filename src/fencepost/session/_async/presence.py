@@ -23,6 +23,7 @@ from fencepost.session._async.keeper import AsyncKeeper
 from fencepost.session._async.limit import AsyncLimit
 from fencepost.session._async.reentrance import AsyncReentrance
 from fencepost.session.announcer import Announcer, Listener
+from fencepost.session.credence import Credence
 from fencepost.session.statistics import Statistics, Tally
 
 
@@ -50,6 +51,7 @@ class AsyncPresence:
         self.clock = clock
         self.dice = dice
         self.engine = engine
+        self.credence = Credence()
         self.announce = Announcer()
         self.tally = Tally()
         self.reentrance = AsyncReentrance()

@@ -23,6 +23,7 @@ from fencepost.session._sync.keeper import Keeper
 from fencepost.session._sync.limit import Limit
 from fencepost.session._sync.reentrance import Reentrance
 from fencepost.session.announcer import Announcer, Listener
+from fencepost.session.credence import Credence
 from fencepost.session.statistics import Statistics, Tally
 
 
@@ -50,6 +51,7 @@ class Presence:
         self.clock = clock
         self.dice = dice
         self.engine = engine
+        self.credence = Credence()
         self.announce = Announcer()
         self.tally = Tally()
         self.reentrance = Reentrance()

@@ -62,6 +62,7 @@ def obtain(
                     _check_not_waiting_for_itself(keeper, request)
                 answer = _queue(presence, keeper, answer, until)
             if isinstance(answer, Granted):
+                presence.credence.check(request, answer.tokens)
                 granted_at = now()
                 grants = keeper.adopt(request, answer.tokens, granted_at)
                 if keeper.proven_at(granted_at):
