@@ -117,6 +117,9 @@ def test_a_key_that_is_no_lock_is_left_alone(port: int, url: str) -> None:
             session.lock("a").acquire(timeout=0)
         assert command(port, "HGET", "a", "field") == b"value"
         assert list(session.names()) == []
+        # Nor is it sent along with every renewal for ever.
+        (lease,) = session.engine._leases.values()
+        assert lease.entries == {}
 
 
 def test_a_strangers_release_is_noticed_and_a_stranger_can_be_evicted(port: int, url: str) -> None:

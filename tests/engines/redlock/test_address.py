@@ -90,6 +90,10 @@ async def test_encrypted_nodes_are_met_in_both_flavours(tmp_path: Path) -> None:
 def test_a_key_that_is_no_lock_is_left_alone(nodes: list[ServerProcess]) -> None:
     for node in nodes:
         command(port_of(node), "HSET", "a", "field", "value")
-    with fencepost.connect(url_of(nodes)) as session, pytest.raises(fencepost.Refused, match="that is no lock"):
-        session.lock("a").acquire(timeout=0)
+    with fencepost.connect(url_of(nodes)) as session:
+        with pytest.raises(fencepost.Refused, match="that is no lock"):
+            session.lock("a").acquire(timeout=0)
+        # Nor is it sent along with every renewal for ever.
+        (lease,) = session.engine._leases.values()
+        assert lease.entries == lease.leaving == {}
     assert all(command(port_of(node), "HGET", "a", "field") == b"value" for node in nodes)

@@ -137,8 +137,10 @@ def _claim(
         except Unavailable:
             again_at = now() + _pause(presence, attempt)
             attempt += 1
-            if again_at >= min(until, keeper.ends_at) or presence.clock.wait(keeper.lost, again_at):
+            if again_at >= min(until, keeper.ends_at):
                 raise
+            if presence.clock.wait(keeper.lost, again_at):
+                return Gone("it was lost while the engine did not answer")
 
 
 def _queue(

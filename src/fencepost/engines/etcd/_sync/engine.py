@@ -34,7 +34,7 @@ from fencepost.engines.etcd.lease import Entry, Lease
 from fencepost.engines.etcd.record import Contender, eviction_of
 from fencepost.engines.etcd.sight import Sight
 from fencepost.engines.etcd.watchtower import Watchtower
-from fencepost.errors import Unavailable
+from fencepost.errors import Refused, Unavailable
 
 PAGE = 5_000
 BATCH = 100
@@ -232,7 +232,12 @@ class EtcdEngine:
         entry = None if lease is None else lease.entries.get(request.serial)
         # Of a lease that is gone nothing is left, and what was never asked is not there.
         if lease is not None and entry is not None:
-            self._remove(lease, entry)
+            try:
+                self._remove(lease, entry)
+            except Refused:
+                # For good: nobody asks again.
+                lease.drop(entry)
+                raise
             lease.drop(entry)
 
     def _remove(self, lease: Lease, entry: Entry, *, for_good: bool = True) -> None:

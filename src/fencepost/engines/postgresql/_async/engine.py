@@ -33,6 +33,7 @@ from fencepost.engines.postgresql.epoch import Epoch, Key
 from fencepost.engines.postgresql.query import array, rows, text
 from fencepost.engines.postgresql.sql import statements
 from fencepost.engines.postgresql.waiter import Waiter
+from fencepost.errors import Refused
 
 AUDIT_LENGTH = 1000
 LOST = "the engine no longer has it"
@@ -193,7 +194,12 @@ class AsyncPostgresqlEngine:
         self._waiters.pop(self._key(request), None)
         head = _head(request.holder, request.serial)
         names = array([ask.name for ask in request.asks])
-        await self._store.call(self._sql["withdraw"], *head, names, self._epoch.after(head))
+        try:
+            await self._store.call(self._sql["withdraw"], *head, names, self._epoch.after(head))
+        except Refused:
+            # For good: nobody asks again.
+            self._epoch.settled(head)
+            raise
         self._epoch.settled(head)
 
     async def release(self, claim: Claim) -> bool:

@@ -33,7 +33,7 @@ from fencepost.engines.redis.resp import Reply
 from fencepost.engines.redis.script import EVICT, LEAVE, LOOK, NAMES, OPEN, RELEASE, RELEASE_ALL, RENEW, SHARE, Script
 from fencepost.engines.redis.waiter import Waiter, news_of
 from fencepost.engines.redis.wire import aio as wire
-from fencepost.errors import EngineError, Unavailable
+from fencepost.errors import EngineError, Refused, Unavailable
 
 AUDIT_LENGTH = 1000
 MOST_PLACES = 10_000
@@ -240,10 +240,15 @@ class AsyncRedisEngine:
             text = member(request.holder, request, [place.lock for place in places], 0, b"")
         place = places[0]
         found = [(each.lock, text) for each in places]
-        await self._server.run(LEAVE, leave(lease or Lease(request.holder, 0, ""), place.shard, "", found), place.slot)
-        if lease is not None:
-            # Not before: whoever asks again must find the words in which it stands in the queue.
-            lease.entries.pop(request.serial, None)
+        command = leave(lease or Lease(request.holder, 0, ""), place.shard, "", found)
+        try:
+            await self._server.run(LEAVE, command, place.slot)
+        except Refused:
+            # What is refused for good is not asked for again, so it is not renewed either.
+            _drop(lease, request)
+            raise
+        # Not before: whoever asks again must find the words in which it stands in the queue.
+        _drop(lease, request)
 
     async def release(self, claim: Claim) -> bool:
         (holder, _), serial, ask, token = claim
@@ -355,6 +360,11 @@ class AsyncRedisEngine:
             await self.withdraw(entry.request)
             raise Unavailable(f"{seen} of {self._replicas} replicas have the grant: it was undone")
         return reply
+
+
+def _drop(lease: Lease | None, request: Request) -> None:
+    if lease is not None:
+        lease.entries.pop(request.serial, None)
 
 
 AsyncEngine = AsyncRedisEngine

@@ -140,10 +140,15 @@ class AsyncMember:
         entry = self.lease.entries.get(request.serial)
         if entry is None:
             return
-        nodes = [entry.node]
-        if entry.node is None:
-            nodes = [entry.path(each) for each in self._own(entry, await self._list(entry, fresh=True))]
-        await self._delete(nodes)
+        try:
+            nodes = [entry.node]
+            if entry.node is None:
+                nodes = [entry.path(each) for each in self._own(entry, await self._list(entry, fresh=True))]
+            await self._delete(nodes)
+        except Refused:
+            # For good: nobody asks again.
+            self.lease.drop(entry)
+            raise
         self.lease.drop(entry)
 
     async def release(self, claim: Claim) -> bool:

@@ -310,7 +310,12 @@ class AsyncRedlockEngine:
             entry.asked,
             lambda: self._leave_late(leaving, left),
         )
-        ballot.check(self._majority)
+        try:
+            ballot.check(self._majority)
+        except Refused:
+            # For good: nobody asks again.
+            lease.leaving.pop(request.serial, None)
+            raise
         lease.leaving.pop(request.serial, None)
 
     async def release(self, claim: Claim) -> bool:

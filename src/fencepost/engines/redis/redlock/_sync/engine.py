@@ -310,7 +310,12 @@ class RedlockEngine:
             entry.asked,
             lambda: self._leave_late(leaving, left),
         )
-        ballot.check(self._majority)
+        try:
+            ballot.check(self._majority)
+        except Refused:
+            # For good: nobody asks again.
+            lease.leaving.pop(request.serial, None)
+            raise
         lease.leaving.pop(request.serial, None)
 
     def release(self, claim: Claim) -> bool:
