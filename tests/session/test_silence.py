@@ -6,6 +6,7 @@ import pytest
 
 from fencepost._runtime import aio as runtime
 from fencepost._runtime.clock import boottime
+from fencepost.core import limit
 from fencepost.core.lease import Terms
 from fencepost.core.limit import limits
 from fencepost.core.url import parse_url
@@ -17,6 +18,12 @@ from fencepost.testing.contract._async.attempt import until
 
 pytestmark = pytest.mark.unit
 SOON = 20.0
+
+
+@pytest.fixture(autouse=True)
+def as_users_have_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limit, "ANSWER", 1.0)
+    monkeypatch.setattr(limit, "FAREWELL", 0.1)
 
 
 @pytest.fixture

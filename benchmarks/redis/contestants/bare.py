@@ -12,6 +12,8 @@ TTL = b"3600000"
 PATIENCE = 30.0
 # Room for more would cost more: this is meant to be the limit.
 CHUNK = 256
+# That of a lease under which every claim was answered.
+EPOCH = 1
 
 
 class BareSocket(Contestant):
@@ -38,7 +40,7 @@ class BareSocket(Contestant):
         self._ear.recv(CHUNK)
         keys = [place.lock, SINGLE.queue(place.lock), SINGLE.lease(holder), SINGLE.mark, SINGLE.index]
         own = f"fp:{holder}:1:"
-        self._claim = CLAIM.pack(keys, own, ":0:", TTL, channel, 1, 0)
+        self._claim = CLAIM.pack(keys, own, ":0:", TTL, f"{channel},bare", 1, 0, EPOCH)
         self._release = RELEASE.head(3, 1) + place.pair + SINGLE.index_bulk
         self._own = own.encode()
         self._token = 0
@@ -48,7 +50,7 @@ class BareSocket(Contestant):
         self._token = int(self._receive(CHUNK)[1:])
         if self._token < 0:
             (_, _, message) = self._read(self._ear.recv(CHUNK))
-            self._token = int(message.rpartition(b":")[2])
+            self._token = int(message.split(b":")[2])
 
     def release(self) -> None:
         self._send(self._release + bulk(b"%b%d:" % (self._own, self._token)))
