@@ -50,6 +50,7 @@ class EngineMachine(RuleBasedStateMachine):
         self.highest: dict[str, int] = {}
         # What its holder has released or withdrawn, and so does not believe to hold.
         self.given_up: set[tuple[str, int, str]] = set()
+        self.refused: set[Request] = set()
 
     @initialize()
     def connect(self) -> None:
@@ -152,10 +153,10 @@ class EngineMachine(RuleBasedStateMachine):
     @precondition(lambda self: self.requests)
     @rule(which=picks, wait=st.booleans())
     def ask_again(self, which: int, wait: bool) -> None:
-        """As a session does that did not get the answer. It never asks again for what it has given up."""
+        """As a session does that did not get the answer: never for what it has given up or was refused."""
         request = self._pick(which)
         entry = self.model.find(request)
-        if not self._gave_up(request) and (entry is None or entry.granted or wait):
+        if not self._gave_up(request) and request not in self.refused and (entry is None or entry.granted or wait):
             self._ask(request, wait=wait)
 
     @precondition(lambda self: self.places)
@@ -303,6 +304,8 @@ class EngineMachine(RuleBasedStateMachine):
         self.places.pop(request, None)
         if isinstance(answer, Queued):
             self.places[request] = answer
+        elif isinstance(answer, Busy):
+            self.refused.add(request)
         elif isinstance(answer, Granted):
             self.the_engine_agrees_with_the_model()
             assert answer.tokens == self._seen(request), "the tokens of the answer are those that others see"

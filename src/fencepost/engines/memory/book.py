@@ -32,10 +32,28 @@ Wake = Callable[[], object]
 
 @dataclass(slots=True)
 class Lease:
+    """Whatever was sent may come late, or twice. What makes that harmless is that a lease knows which of its requests
+    are over: sessions count them, so these are all up to the highest, but for those that stand in the book or are yet
+    to come.
+    """
+
     holder: Holder
     expires_at: float
     # In order of arrival, waiting and granted.
     entries: dict[int, "Entry"] = field(default_factory=dict)
+    highest: int = 0
+    to_come: set[int] = field(default_factory=set)
+
+    def hears_of(self, serial: int) -> None:
+        if serial > self.highest:
+            if serial > self.highest + 1:
+                self.to_come.update(range(self.highest + 1, serial))
+            self.highest = serial
+        else:
+            self.to_come.discard(serial)
+
+    def is_over(self, serial: int) -> bool:
+        return serial <= self.highest and serial not in self.entries and serial not in self.to_come
 
 
 @dataclass(slots=True)
@@ -108,7 +126,8 @@ class Book:
         self.cells.wake_all()
 
     def open(self, holder: Holder, expires_at: float) -> None:
-        self._leases[holder.id] = Lease(holder, expires_at)
+        # Once: if it comes again, the lease has requests already.
+        self._leases.setdefault(holder.id, Lease(holder, expires_at))
         self._quiet_until = min(self._quiet_until, expires_at)
 
     def renew(self, holder: Holder, claims: Collection[Claim], now: float, expires_at: float) -> Renewal:
@@ -133,6 +152,8 @@ class Book:
         lease = self._alive(request.holder, now)
         if lease is None:
             return Gone("the lease has ended")
+        if lease.is_over(request.serial):
+            return Gone("the request was withdrawn") if wait else Busy(self._holding(request))
         entry = lease.entries.get(request.serial)
         if entry is not None and len(entry.asks) < len(request.asks):
             # Part of it was evicted before its holder heard of the grant. All or none: start again.
@@ -143,6 +164,7 @@ class Book:
             self._bury(now)
             turn = turn_of(next(self._tickets), request.priority)
             entry = Entry(request, asks, turn, now, wait or _nobody)
+            lease.hears_of(request.serial)
             lease.entries[request.serial] = entry
             for name in asks:
                 self._line_up(name, entry)
@@ -158,9 +180,6 @@ class Book:
     def check(self, request: Request, wake: Wake, now: float) -> Granted | Queued | Gone:
         """How a queued request stands, now that something may have changed. One that was evicted starts again."""
         self._bury(now)
-        lease = self._leases.get(request.holder.id)
-        if lease is not None and request.serial not in lease.entries and not self._was_evicted(request):
-            return Gone("the request was withdrawn")
         answer = self.claim(request, wake, now)
         assert not isinstance(answer, Busy)
         return answer
@@ -172,14 +191,20 @@ class Book:
 
     def withdraw(self, request: Request, now: float) -> None:
         lease = self._leases.get(request.holder.id)
-        entry = None if lease is None else lease.entries.get(request.serial)
+        if lease is None:
+            return
+        lease.hears_of(request.serial)
+        entry = lease.entries.get(request.serial)
         if entry is not None:
             self._remove([entry], now)
 
     def release(self, claim: Claim, now: float) -> bool:
         lease = self._alive(claim.holder, now)
-        entry = None if lease is None else lease.entries.get(claim.serial)
-        if lease is None or entry is None or entry.tokens.get(claim.name) != claim.token:
+        if lease is None:
+            return False
+        lease.hears_of(claim.serial)
+        entry = lease.entries.get(claim.serial)
+        if entry is None or entry.tokens.get(claim.name) != claim.token:
             return False
         self._drop(entry, claim.name)
         self._promote([claim.name], now)
@@ -222,6 +247,9 @@ class Book:
             claim = entry.claim(name)
             self._evictions.append(Evicted(claim, entry.tokens[name], by, now))
             self._drop(entry, name)
+            if not entry.asks:
+                # Its holder may not have heard of the grant yet, and asks again.
+                self._leases[claim.holder.id].to_come.add(claim.serial)
             taken.append(claim)
         self._promote([name], now)
         return tuple(taken)
@@ -265,7 +293,8 @@ class Book:
                 break
 
     def _remove(self, entries: Iterable[Entry], now: float) -> None:
-        freed = set()
+        # In order: who is granted first may not depend on how the interpreter keeps a set.
+        freed: dict[str, None] = {}
         for entry in entries:
             # It looks once we are through. Afterwards nobody could find it, if we are interrupted here.
             entry.wake()
@@ -274,7 +303,7 @@ class Book:
                 # First, so that it goes whole: a request without some of its names would be another.
                 lease.entries.pop(entry.request.serial, None)
             for name in list(entry.asks):
-                freed.add(name)
+                freed[name] = None
                 self._drop(entry, name)
         self._promote(freed, now)
 
@@ -323,13 +352,13 @@ class Book:
         holding = {name: [each.asks[name] for each in queue if name in each.tokens] for name, queue in queues.items()}
         waiting = {entry.turn: entry for queue in queues.values() for entry in queue if not entry.tokens}
         in_order = {id(waiting[turn].request): waiting[turn] for turn in sorted(waiting)}
-        moved: set[str] = set()
+        moved: dict[str, None] = {}
         for request in admitted(holding, [entry.request for entry in in_order.values()], freed):
             entry = in_order[id(request)]
             self._grant(entry, now)
-            moved.update(entry.asks)
+            moved.update(dict.fromkeys(entry.asks))
         # Whoever was granted several names waits no longer in the way of those behind it on the others.
-        if further := moved.difference(freed):
+        if further := [name for name in moved if name not in freed]:
             self._promote(further, now)
 
     def _standing(self, entry: Entry, name: str, now: float, priority: int = 0) -> Standing:
@@ -350,6 +379,10 @@ class Book:
             return Granted(tuple(entry.tokens[ask.name] for ask in entry.request.asks))
         return Queued(entry.request, self._ahead(entry))
 
+    def _holding(self, request: Request) -> tuple[Claim, ...]:
+        """Who holds what the request is about."""
+        return tuple(entry.claim(ask.name) for ask in request.asks for entry in self._holders(ask.name))
+
     def _ahead(self, entry: Entry) -> tuple[Claim, ...]:
         """As `ahead` has it of each name; sought from the end, where whoever has just come stands."""
         found: list[Claim] = []
@@ -361,10 +394,6 @@ class Book:
             before = next((each for each in line if not each.tokens), None)
             found += [each.claim(name) for each in (self._holders(name) if before is None else [before])]
         return tuple(found)
-
-    def _was_evicted(self, request: Request) -> bool:
-        key = (request.holder.id, request.serial)
-        return any((each.claim.holder.id, each.claim.serial) == key for each in self._evictions)
 
     def _why_gone(self, claim: Claim) -> str:
         for each in reversed(self._evictions):
