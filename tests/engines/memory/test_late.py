@@ -60,6 +60,18 @@ def test_a_claim_that_comes_again_after_its_release_takes_nothing(engine: Any, w
     assert_free(engine)
 
 
+@pytest.mark.parametrize("wait", [True, False])
+def test_a_claim_of_several_that_comes_again_after_one_was_given_back_takes_nothing(engine: Any, wait: bool) -> None:
+    both = Request(ONE, 1, (Ask("a"), Ask("b")))
+    tokens = engine.claim(both, wait=True).tokens
+    first, second = (Claim(ONE, 1, ask, token) for ask, token in zip(both.asks, tokens, strict=True))
+    assert engine.release(first)
+    engine.claim(both, wait=wait)
+    assert_free(engine)
+    assert engine.release(second)
+    assert engine.names("") == []
+
+
 def test_a_refused_claim_that_comes_again_takes_nothing(engine: Any) -> None:
     held = granted(engine, Request(OTHER, 1, (Ask("a"),)))
     refused = engine.claim(FIRST, wait=False)

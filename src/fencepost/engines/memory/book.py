@@ -66,6 +66,8 @@ class Entry:
     since: float
     wake: Wake
     tokens: dict[str, int] = field(default_factory=dict)
+    # Whether its holder, which must have heard of the grant then, has given back a part of it.
+    given_back: bool = False
 
     def claim(self, name: str) -> Claim:
         return Claim(self.request.holder, self.request.serial, self.asks[name], self.tokens.get(name))
@@ -152,9 +154,9 @@ class Book:
         lease = self._alive(request.holder, now)
         if lease is None:
             return Gone("the lease has ended")
-        if lease.is_over(request.serial):
-            return Gone("the request was withdrawn") if wait else Busy(self._holding(request))
         entry = lease.entries.get(request.serial)
+        if lease.is_over(request.serial) or (entry is not None and entry.given_back):
+            return Gone("the request was withdrawn") if wait else Busy(self._holding(request))
         if entry is not None and len(entry.asks) < len(request.asks):
             # Part of it was evicted before its holder heard of the grant. All or none: start again.
             self._remove([entry], now)
@@ -206,6 +208,7 @@ class Book:
         entry = lease.entries.get(claim.serial)
         if entry is None or entry.tokens.get(claim.name) != claim.token:
             return False
+        entry.given_back = True
         self._drop(entry, claim.name)
         self._promote([claim.name], now)
         return True
