@@ -18,12 +18,14 @@ if TYPE_CHECKING:
     from fencepost.testing.port import free_port
     from fencepost.testing.proxy import Proxy
     from fencepost.testing.server import ServerDown, ServerProcess, listening, logged
+    from fencepost.testing.simulation import LawBroken, simulate
 
 _HOMES = {
     "AsyncFaultyEngine": "_async.fault",
     "AsyncVirtualClock": "_async.clock",
     "AsyncWorld": "_async.world",
     "FaultyEngine": "_sync.fault",
+    "LawBroken": "simulation",
     "Proxy": "proxy",
     "ServerDown": "server",
     "ServerProcess": "server",
@@ -36,6 +38,7 @@ _HOMES = {
     "listening": "server",
     "logged": "server",
     "run_engine_machine": "machine",
+    "simulate": "simulation",
 }
 
 __all__ = [
@@ -43,6 +46,7 @@ __all__ = [
     "AsyncVirtualClock",
     "AsyncWorld",
     "FaultyEngine",
+    "LawBroken",
     "Proxy",
     "ServerDown",
     "ServerProcess",
@@ -55,6 +59,7 @@ __all__ = [
     "listening",
     "logged",
     "run_engine_machine",
+    "simulate",
 ]
 
 
