@@ -1,9 +1,13 @@
 """The TCP proxy, between a real client and a real server."""
 
+import asyncio
+import gc
 import socket
 import sys
+import threading
 import time
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -126,3 +130,39 @@ def test_what_was_held_is_gone_after_a_cut(proxy: Proxy, client: socket.socket, 
 def test_a_server_that_is_down_ends_the_connection() -> None:
     with Proxy(free_port()) as proxy, connect(proxy) as client:
         assert client.recv(100) == b""
+
+
+def test_who_is_accepted_while_all_are_cut_is_cut_as_well(proxy: Proxy) -> None:
+    go = threading.Event()
+    # What the proxy finds to do, when it can: first the cut, then the connection that is there already.
+    proxy._loop.call_soon_threadsafe(go.wait)
+    with connect(proxy) as client:
+        cutting = threading.Thread(target=proxy.cut)
+        cutting.start()
+        until(lambda: proxy._loop._ready)  # type: ignore[attr-defined]
+        go.set()
+        cutting.join()
+        assert client.recv(100) == b""
+
+
+def test_who_has_not_read_everything_is_closed_with_the_proxy(server: ServerProcess) -> None:
+    with ExitStack() as stack:
+        proxy = stack.enter_context(Proxy(server.port))  # type: ignore[attr-defined]
+        with connect(proxy) as client:
+            sending = threading.Thread(target=_send_much, args=[client])
+            sending.start()
+            until(lambda: any(map(_is_full, list(proxy._writers))))
+            stack.close()
+            sending.join()
+    gc.collect()
+
+
+def _send_much(client: socket.socket) -> None:
+    try:
+        client.sendall(b"x\n" * 2**24)
+    except OSError:
+        pass
+
+
+def _is_full(writer: asyncio.StreamWriter) -> bool:
+    return writer.transport.get_write_buffer_size() > 0

@@ -81,7 +81,7 @@ class LateProxy(Proxy):
             return
         link = Link(writer, far_writer)
         self._links.add(link)
-        self._writers.add(far_writer)
+        self._know(far_writer)
         try:
             async with asyncio.TaskGroup() as group:
                 hearing = group.create_task(self._hear(far_reader, link))

@@ -2,6 +2,7 @@
 
 import asyncio
 import threading
+import weakref
 from collections.abc import Coroutine
 from types import TracebackType
 from typing import Any, Self
@@ -9,6 +10,8 @@ from typing import Any, Self
 from fencepost.testing.port import free_port
 
 CHUNK = 65536
+# How many turns of its loop asyncio takes to accept a connection.
+ACCEPTED = 3
 
 
 class Proxy:
@@ -21,6 +24,8 @@ class Proxy:
         self._thread = threading.Thread(target=self._loop.run_forever, name="fencepost-proxy", daemon=True)
         self._listener: asyncio.Server | None = None
         self._writers: set[asyncio.StreamWriter] = set()
+        # Also those that are closed already and have something left to send, maybe for ever.
+        self._transports: weakref.WeakSet[asyncio.WriteTransport] = weakref.WeakSet()
         self._serving: set[asyncio.Task[None]] = set()
         self._delay = 0.0
         self._dropping = False
@@ -73,13 +78,18 @@ class Proxy:
     async def _stop_listening(self, *, abort: bool = False) -> None:
         listener, self._listener = self._listener, None
         if listener is not None:
+            # Who is being accepted while the listener closes would be neither served nor closed: first let them in.
+            for each in listener.sockets:
+                self._loop.remove_reader(each.fileno())
+            for _ in range(ACCEPTED):
+                await asyncio.sleep(0)
             listener.close()
         for writer in self._writers if abort else ():
             writer.transport.abort()
 
     def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         # Noted before it is served: whoever closes the proxy at this moment must find it.
-        self._writers.add(writer)
+        self._know(writer)
         serving = self._loop.create_task(self._serve(reader, writer))
         self._serving.add(serving)
         serving.add_done_callback(self._serving.discard)
@@ -87,7 +97,7 @@ class Proxy:
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
             far_reader, far_writer = await asyncio.open_connection(*self._target)
-            self._writers.add(far_writer)
+            self._know(far_writer)
             try:
                 await asyncio.gather(self._pump(reader, far_writer), self._pump(far_reader, writer, reply=True))
             finally:
@@ -98,6 +108,10 @@ class Proxy:
         finally:
             self._writers.discard(writer)
             writer.close()
+
+    def _know(self, writer: asyncio.StreamWriter) -> None:
+        self._writers.add(writer)
+        self._transports.add(writer.transport)
 
     async def _pump(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, *, reply: bool = False) -> None:
         while data := await reader.read(CHUNK):
@@ -117,8 +131,8 @@ class Proxy:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-        for writer in self._writers:
-            writer.transport.abort()
+        for transport in list(self._transports):
+            transport.abort()
         # So that aborted transports are closed before their loop is.
         await asyncio.sleep(0)
 
