@@ -38,7 +38,7 @@ def package(tmp_path: Path) -> Path:
     (metadata / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {module}\nVersion: 1.0\n")
     (metadata / "entry_points.txt").write_text(f"[{group}]\n{scheme} = {module}\n")
     files = dict(BLOCK.findall(PAGE.read_text()))
-    assert set(files) == {"conftest.py", "test_contract.py", "test_lives.py"}
+    assert set(files) == {"conftest.py", "test_contract.py", "test_lives.py", "test_storm.py"}
     for name, text in files.items():
         (tmp_path / name).write_text(text)
     return tmp_path
