@@ -17,6 +17,8 @@ SEQUENCE = b"CREATE SEQUENCE IF NOT EXISTS bare_token"
 LOCK = b"SELECT CASE WHEN pg_advisory_lock(hashtextextended($1, 0)) IS NULL THEN NULL ELSE nextval('bare_token') END"
 UNLOCK = b"SELECT pg_advisory_unlock(hashtextextended($1, 0))"
 
+# In milliseconds: longer than anybody is waited for here.
+PATIENCE = 60_000
 # What table leases need: a living lease, nobody who holds or waits, a token; to give it back, whether anybody waits.
 TABLES = b"""
 CREATE TABLE IF NOT EXISTS bare_lease (id text PRIMARY KEY, expires_at timestamptz);
@@ -27,6 +29,8 @@ CREATE INDEX IF NOT EXISTS bare_claim_of_holder ON bare_claim (holder, serial);
 INSERT INTO bare_lease VALUES ('me', clock_timestamp() + interval '1 day') ON CONFLICT DO NOTHING;
 SET enable_seqscan = off; SET enable_bitmapscan = off; SET jit = off
 """
+# Of a lease under which every claim was answered.
+EPOCH = b"0"
 CLAIM = b"""
 INSERT INTO bare_claim SELECT hashtextextended($1, 0), $1, number, number, 'me', 1, '', clock_timestamp() FROM (
     SELECT nextval('bare_token') AS number FROM bare_lease WHERE id = 'me' AND expires_at > clock_timestamp()
@@ -97,16 +101,17 @@ class BareQueue(Contestant):
         self._poll.register(self._ear.socket, select.POLLIN)
         for name in ("claim", "release"):
             self._connection.prepare(name.encode(), SQL[name].text)
-        self._connection.exec_params(SQL["lease_open"].text, [self._holder, b"bare", b"600", self._holder])
+        self._connection.exec_params(SQL["lease_open"].text, [self._holder, b"bare", b"600", self._holder, EPOCH])
         self._serial = 0
         self._token: bytes | None = None
 
     def acquire(self) -> None:
         self._serial += 1
-        asked = [self._holder, b"%d" % self._serial, b"lock", b"", b"t"]
+        asked = [self._holder, b"%d" % self._serial, b"lock", b"", b"t", EPOCH]
         self._token = self._connection.exec_prepared(b"claim", asked).get_value(0, 0)
         while not (self._token or b"").isdigit():
-            self._poll.poll()
+            if not self._poll.poll(PATIENCE):
+                raise RuntimeError(f"no grant and no message: the claim was answered with {self._token!r}")
             self._ear.consume_input()
             while (told := self._ear.notifies()) is not None:
                 _, serial, token = told.extra.split(b":")
@@ -114,7 +119,7 @@ class BareQueue(Contestant):
                     self._token = token
 
     def release(self) -> None:
-        given = [self._holder, b"%d" % self._serial, b"lock", self._token]
+        given = [self._holder, b"%d" % self._serial, b"lock", self._token, EPOCH]
         self._connection.exec_prepared(b"release", given).get_value(0, 0)
 
     def close(self) -> None:
