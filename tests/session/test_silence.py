@@ -24,6 +24,7 @@ SOON = 20.0
 def as_users_have_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(limit, "ANSWER", 1.0)
     monkeypatch.setattr(limit, "FAREWELL", 0.1)
+    monkeypatch.setattr(limit, "MOST_PATIENCE", 5.0)
 
 
 @pytest.fixture

@@ -22,7 +22,7 @@ STURDY = 3.3
 # How often a brisk session does what others do at a third of the lease or after a pause.
 BRISK = 0.1
 # For how long an answer is waited for: a server on a busy machine may take its time, also under a short lease.
-PATIENCE = 5.0
+PATIENCE = 20.0
 
 
 class AsyncBriskClock(runtime.BootClock):
