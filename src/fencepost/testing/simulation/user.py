@@ -39,6 +39,9 @@ class Habits(NamedTuple):
 
     @classmethod
     def drawn(cls, dice: random.Random) -> "Habits":
+        if dice.random() < 0.2:
+            # Everybody wants the same for longer than a lease: whoever is too sure of its own is seen at once.
+            return cls(("lock",), ("block", "acquire"), (None, 20.0), (LONG_HOLD,))
         return cls(
             some(dice, SHAPES), some(dice, WAYS), some(dice, TIMEOUTS), some(dice, (*HOLDS, LONG_HOLD, LONG_HOLD))
         )
