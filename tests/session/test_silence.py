@@ -6,7 +6,6 @@ import pytest
 
 from fencepost._runtime import aio as runtime
 from fencepost._runtime.clock import boottime
-from fencepost.core import limit
 from fencepost.core.lease import Terms
 from fencepost.core.limit import limits
 from fencepost.core.url import parse_url
@@ -16,15 +15,8 @@ from fencepost.primitives._async.session import AsyncSession
 from fencepost.testing import AsyncFaultyEngine
 from fencepost.testing.contract._async.attempt import until
 
-pytestmark = pytest.mark.unit
+pytestmark = [pytest.mark.unit, pytest.mark.usefixtures("users_patience")]
 SOON = 20.0
-
-
-@pytest.fixture(autouse=True)
-def as_users_have_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(limit, "ANSWER", 1.0)
-    monkeypatch.setattr(limit, "FAREWELL", 0.1)
-    monkeypatch.setattr(limit, "MOST_PATIENCE", 5.0)
 
 
 @pytest.fixture

@@ -4,6 +4,7 @@ import random
 
 import pytest
 
+from fencepost.core.url import parse_url
 from fencepost.testing.contract import Site
 from fencepost.testing.storm import storm
 
@@ -14,12 +15,15 @@ pytestmark = [pytest.mark.slow, pytest.mark.storm]
 SECONDS = 5.0
 # Fewer would show nothing.
 ENOUGH = 20
+# Nodes that are asked by two readers at once may propose the same to both: see docs/engines/redlock.md.
+TWINS = ("redlock",)
 
 
 def test_what_is_promised_holds_while_processes_and_connections_are_harmed(site: Site, dice: random.Random) -> None:
     # The server of an advisory lock frees it with its connection, and the holder hears of it a moment later.
     cuts = site.scheme != "postgresql+advisory"
-    report = storm(site.url, seconds=SECONDS, seed=dice.randrange(10**6), ttl=site.ttl, cuts=cuts)
+    twins = site.scheme in TWINS
+    report = storm(site.url, seconds=SECONDS, seed=dice.randrange(10**6), ttl=site.ttl, cuts=cuts, twins=twins)
     print(report)
     assert report.findings == []
     assert report.grants > ENOUGH
@@ -33,6 +37,7 @@ def test_what_is_promised_holds_while_servers_are_harmed(harmed: Place, dice: ra
         ttl=harmed.ttl,
         servers=harmed.servers,
         durable=harmed.durable,
+        twins=parse_url(harmed.url).scheme in TWINS,
     )
     print(report)
     assert report.findings == []

@@ -24,6 +24,7 @@ from fencepost.session._async.keeper import AsyncKeeper
 from fencepost.testing import LawBroken, simulate
 from fencepost.testing.simulation.loop import LoopClock, Process, SimulatedLoop, Standstill
 
+pytestmark = pytest.mark.usefixtures("users_patience")
 BATCH = 500
 SHOW = "import sys; from fencepost.testing import simulate; print(simulate(int(sys.argv[1])))"
 

@@ -129,6 +129,16 @@ def test_a_token_that_was_given_twice_is_found() -> None:
     ]
 
 
+@pytest.mark.parametrize(("mode", "twins", "wrong"), [("shared", False, 1), ("shared", True, 0), ("counted", True, 1)])
+def test_readers_alone_may_have_one_token_and_only_where_it_is_said(mode: str, twins: bool, wrong: int) -> None:
+    events = [
+        *joined("x/1", "x/2"),
+        *turn("x/1/a", 1, 1.2, 4, 4.1, tokens=(7,), mode=mode, limit=2),
+        *turn("x/2/a", 1, 1.3, 3, 3.1, tokens=(7,), mode=mode, limit=2),
+    ]
+    assert [finding.law for finding in check(events, slack=SLACK, twins=twins)] == ["token twice"] * wrong
+
+
 def test_tokens_of_different_names_have_nothing_to_do_with_each_other() -> None:
     assert not found(
         turn("x/1/a", 1, 1, 2, 2.1, tokens=(7, 3), names=("a", "b")),

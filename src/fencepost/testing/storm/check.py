@@ -27,12 +27,15 @@ class Finding(NamedTuple):
         return f"{self.law}: '{self.name}': {self.what}" if self.name else f"{self.law}: {self.what}"
 
 
-def check(events: Sequence[Event], *, slack: float) -> list[Finding]:
-    """Everything that is wrong with a history. `slack`: how many seconds a name may be idle without any excuse."""
+def check(events: Sequence[Event], *, slack: float, twins: bool = False) -> list[Finding]:
+    """Everything that is wrong with a history.
+
+    `slack`: how many seconds a name may be idle without any excuse. `twins`: whether readers may have one token.
+    """
     every = turns(events)
     return [
         *overlaps(every),
-        *disorder(every),
+        *disorder(every, twins=twins),
         *idleness(events, every, slack=slack),
         *remains(events, every),
         *losses(events, every),
@@ -56,14 +59,14 @@ def overlaps(every: Iterable[Turn]) -> list[Finding]:
     return found
 
 
-def disorder(every: Iterable[Turn]) -> list[Finding]:
+def disorder(every: Iterable[Turn], *, twins: bool = False) -> list[Finding]:
     """A token twice, or one below that of a holder that had gone before, or was granted before this one asked."""
     found = []
     for name, held in _by_name(every).items():
         tokens: dict[int, Turn] = {}
         for turn in held:
             other = tokens.setdefault(turn.token(name), turn)
-            if other is not turn:
+            if other is not turn and not (twins and turn.mode == other.mode == "shared"):
                 found.append(Finding("token twice", name, f"{other.told(name)} and {turn.told(name)}"))
         # Each by when it is surely later than others, and by when others are surely later than it.
         found += _out_of_order(name, held, lambda turn: turn.asked_at, lambda turn: turn.since)

@@ -45,6 +45,7 @@ class Nemesis:
         self._log = log
         self._dice = dice
         self._proxies = proxies
+        self._harmed: set[Proxy] = set()
         self._servers = servers
         self._host = host
         self._order = itertools.count()
@@ -139,22 +140,35 @@ class Nemesis:
     def _cut(self) -> None:
         assert self._victims is not None
         since, who, ttl = boottime(), self._victims.name, self._victims.ttl
+        # Of each, one at a time: the end of a fault is the end of all.
         proxy = self._dice.choice(self._proxies)
+        if proxy in self._harmed:
+            return
+        self._harmed.add(proxy)
         seconds = self._dice.choice((0.0, self._dice.uniform(0, 0.2), self._dice.uniform(0, 1.2) * ttl))
 
-        def heal() -> None:
+        def deliver() -> None:
             proxy.heal()
+            self._harmed.discard(proxy)
             self._note(since, who, "cut")
+
+        def heal() -> None:
+            # No network leaves out a part of a stream and goes on with the rest: what lost something has to end.
+            proxy.cut()
+            deliver()
 
         if isinstance(proxy, LateProxy) and self._dice.random() < 0.7:
             proxy.detain()
             self._later(seconds, lambda: self._hang_up(since, proxy, seconds))
-            return
-        if isinstance(proxy, LateProxy):
+        elif isinstance(proxy, LateProxy):
             proxy.cut()
+            self._later(seconds, heal)
+        elif self._dice.random() < 0.5:
+            self._dice.choice((proxy.cut, proxy.drop_replies))()
+            self._later(seconds, heal)
         else:
-            self._dice.choice((proxy.cut, proxy.hold, proxy.drop_replies, lambda: proxy.delay(0.05)))()
-        self._later(seconds, heal)
+            self._dice.choice((proxy.hold, lambda: proxy.delay(0.05)))()
+            self._later(seconds, deliver)
 
     def _hang_up(self, since: float, proxy: LateProxy, seconds: float) -> None:
         """What was detained is delivered when its senders have long given it up, or sent it again."""
@@ -162,6 +176,7 @@ class Nemesis:
 
         def deliver() -> None:
             proxy.deliver()
+            self._harmed.discard(proxy)
             assert self._victims is not None
             self._note(since, self._victims.name, "late")
 

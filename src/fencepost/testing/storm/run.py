@@ -59,6 +59,7 @@ def storm(
     servers: Sequence[ServerProcess] = (),
     durable: bool = False,
     cuts: bool = True,
+    twins: bool = False,
     folder: Path | None = None,
 ) -> Report:
     """Many processes, threads and tasks contend for a few names while a nemesis harms them; then check the history.
@@ -66,7 +67,8 @@ def storm(
     `seconds`: for how long harm is done. `seed`: of everything that is random. `ttl`: the lease of those who are
     harmed, `workers` so many processes. `servers`: those behind `url`, to be paused, and where they are `durable`, to
     be killed and started again; none is touched otherwise. `cuts`: whether connections may be cut, where the URL
-    names every host with its port. `folder`: where the history is kept; by default it is not.
+    names every host with its port. `twins`: whether two readers may have the same token. `folder`: where the history is
+    kept; by default it is not.
     """
     traits = registry.engine(parse_url(url).scheme).traits
     place = folder or quick_folder("fencepost-storm-")
@@ -77,7 +79,7 @@ def storm(
     finally:
         if folder is None:
             shutil.rmtree(place, ignore_errors=True)
-    return Report(seed, _count(events, Got), deeds, check(events, slack=SLACK))
+    return Report(seed, _count(events, Got), deeds, check(events, slack=SLACK, twins=twins))
 
 
 class Storm:

@@ -129,7 +129,7 @@ class AsyncDeadlineChapter:
         session, engine = connect_brisk(site)
         async with session, connect_to(site, label="other") as other:
             kept = await session.lock("kept").acquire()
-            session.limits = session.limits._replace(answer=0.1)
+            session.limits = session.limits._replace(call=0.1, answer=0.1, farewell=0.1)
             async with other.lock("a"):
                 engine.hang("withdraw")
                 while engine.calls.count("withdraw") < 3:

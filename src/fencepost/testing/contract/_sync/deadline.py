@@ -129,7 +129,7 @@ class DeadlineChapter:
         session, engine = connect_brisk(site)
         with session, connect_to(site, label="other") as other:
             kept = session.lock("kept").acquire()
-            session.limits = session.limits._replace(answer=0.1)
+            session.limits = session.limits._replace(call=0.1, answer=0.1, farewell=0.1)
             with other.lock("a"):
                 engine.hang("withdraw")
                 while engine.calls.count("withdraw") < 3:
