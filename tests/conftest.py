@@ -4,7 +4,7 @@ pytest_plugins = [
     "tests.support.tier",
     "tests.support.seed",
     "tests.support.signals",
-    "tests.support.patience",
+    "tests.support.limit",
     "tests.support.slowest",
     "tests.support.unit",
 ]

@@ -1,29 +1,23 @@
-"""The sessions of tests wait longer than those of users for an engine that is there: the machine may be busy.
+"""Sessions whose engine waits for an answer as long as a test wants.
 
-A user's call waits for an engine for five seconds at most, a try gives it one, and a user who was interrupted stays for
-a tenth of one to see that nothing is left (`fencepost.core.limit`). Tests of those limits use `users_patience`.
+`connect` takes a third of the lease for the patience. A test that must tell who waits for a dead server wants more of
+it than any machine is slow; a test whose server is silent wants less, under a lease that goes on all the same.
 """
 
-from collections.abc import Iterator
-
-import pytest
-
-from fencepost.core import limit
-
-USERS = (limit.MOST_PATIENCE, limit.ANSWER, limit.FAREWELL)
-TESTS = (20.0, 5.0, 5.0)
+import fencepost
+from fencepost._runtime import aio, threads
+from fencepost.contract import registry
+from fencepost.core.lease import Terms
+from fencepost.core.url import parse_url
 
 
-def pytest_configure(config: pytest.Config) -> None:
-    _set(TESTS)
+def connect(url: str, *, ttl: float, patience: float) -> fencepost.Session:
+    address, clock = parse_url(url), threads.BootClock()
+    engine = registry.engine(address.scheme)(address, clock=clock, patience=patience)
+    return fencepost.Session(engine, Terms(ttl), label="patient", clock=clock)
 
 
-@pytest.fixture
-def users_patience() -> Iterator[None]:
-    _set(USERS)
-    yield
-    _set(TESTS)
-
-
-def _set(values: tuple[float, float, float]) -> None:
-    limit.MOST_PATIENCE, limit.ANSWER, limit.FAREWELL = values
+def connect_async(url: str, *, ttl: float, patience: float) -> fencepost.AsyncSession:
+    address, clock = parse_url(url), aio.BootClock()
+    engine = registry.async_engine(address.scheme)(address, clock=clock, patience=patience)
+    return fencepost.AsyncSession(engine, Terms(ttl), label="patient", clock=clock)

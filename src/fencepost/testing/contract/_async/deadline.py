@@ -79,7 +79,7 @@ class AsyncDeadlineChapter:
         async with connect_to(site, label="other") as other:
             await other.lock("a").acquire()
             with detour(site) as way:
-                session = _connect(way.site.url)
+                session = _connect(way.site.url, patience=1.0)
                 await session.keeper()
                 began_at = boottime()
                 attempt = AsyncAttempt(lambda: session.lock("a").acquire(timeout=1.0))

@@ -79,7 +79,7 @@ class DeadlineChapter:
         with connect_to(site, label="other") as other:
             other.lock("a").acquire()
             with detour(site) as way:
-                session = _connect(way.site.url)
+                session = _connect(way.site.url, patience=1.0)
                 session.keeper()
                 began_at = boottime()
                 attempt = Attempt(lambda: session.lock("a").acquire(timeout=1.0))
