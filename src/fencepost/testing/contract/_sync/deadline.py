@@ -129,15 +129,20 @@ class DeadlineChapter:
         session, engine = connect_brisk(site)
         with session, connect_to(site, label="other") as other:
             kept = session.lock("kept").acquire()
+            settlement = (session.keeper()).settlement
             session.limits = session.limits._replace(call=0.1, answer=0.1, farewell=0.1)
             with other.lock("a"):
                 engine.hang("withdraw")
-                while engine.calls.count("withdraw") < 3:
+                while len(settlement._open) < 3:
                     # Refused at once, if its time was over before it could ask for a place.
                     with pytest.raises((Uncertain, AcquireTimeout)):
                         session.lock("a").acquire(timeout=0.1)
-                # Somebody has begun to settle them, and hangs.
-                engine.called("withdraw", times=4)
+
+                def somebody_settles_them() -> bool:
+                    return bool(settlement._busy)
+
+                # And hangs.
+                until(somebody_settles_them)
                 renewals = engine.calls.count("lease_renew")
                 engine.called("lease_renew", times=renewals + 3)
                 engine.heal()
