@@ -19,7 +19,7 @@ from fencepost.session._sync.limit import Limit
 Key = tuple[int, str]
 # How many may be open before the session asks for nothing more: of one name, so that a name that hangs stops nobody
 # but those who want it, and of all.
-MOST_OF_A_NAME = 16
+MOST_OF_A_NAME = 200
 MOST = 1_000
 
 
