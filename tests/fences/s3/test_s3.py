@@ -9,7 +9,7 @@ from typing import Any
 import boto3
 import pytest
 from botocore.config import Config
-from botocore.exceptions import ClientError, ReadTimeoutError
+from botocore.exceptions import ClientError, FlexibleChecksumError, ReadTimeoutError
 
 from fencepost.errors import Stale
 from fencepost.fences.s3 import S3Fence
@@ -260,6 +260,32 @@ def test_a_write_that_a_newer_one_claims_before_its_answer_was_done(client: Any,
     assert (newer.read(key, 8), len(contents(client, key))) == (b"second", 1)
     with pytest.raises(Stale):
         older.write(key, 7, b"third")
+
+
+def test_a_pointer_that_was_replaced_while_it_was_read_is_read_again(client: Any, key: str) -> None:
+    S3Fence(client, "shop").write(key, 7, b"first")
+
+    class Torn(Unheard):
+        """The first time it reads, headers and body are of two objects."""
+
+        reads = 0
+
+        def get_object(self, **options: Any) -> Any:
+            found = client.get_object(**options)
+            self.reads += 1
+            if self.reads == 1:
+                found["Body"] = Broken()
+            return found
+
+    torn = Torn(client, lambda: None)
+    S3Fence(torn, "shop").write(key, 8, b"second")
+    assert S3Fence(client, "shop").read(key, 8) == b"second"
+    assert torn.reads > 1
+
+
+class Broken:
+    def read(self) -> bytes:
+        raise FlexibleChecksumError(error_msg="of another object")
 
 
 def test_of_writers_at_the_same_time_the_highest_token_is_the_last(port: int, client: Any, key: str) -> None:

@@ -9,6 +9,8 @@ from fencepost.fences.protocol import Tokened, check, token_of
 from fencepost.fences.s3.pointer import NOTHING, Pointer, content_key, decode, new_nonce
 
 ATTEMPTS = 20
+# What botocore raises for a body that is not the one its headers speak of: it was replaced while the store sent it.
+TORN = "FlexibleChecksumError"
 CHANGED = frozenset(("PreconditionFailed", "ConditionalRequestConflict", "NoSuchKey", "404", "412", "409"))
 ABSENT = frozenset(("NoSuchKey", "404"))
 
@@ -102,13 +104,16 @@ class S3Fence:
         raise Conflict(f"the object '{key}' was changed {ATTEMPTS} times while we tried: try again")
 
     def _look(self, key: str) -> tuple[Pointer, str | None]:
-        try:
-            found = self._client.get_object(Bucket=self._bucket, Key=key)
-        except Exception as error:
-            if _code(error) in ABSENT:
-                return NOTHING, None
-            raise
-        return decode(key, found["Body"].read()), found["ETag"]
+        for _ in range(ATTEMPTS):
+            try:
+                found = self._client.get_object(Bucket=self._bucket, Key=key)
+                return decode(key, found["Body"].read()), found["ETag"]
+            except Exception as error:
+                if _code(error) in ABSENT:
+                    return NOTHING, None
+                if type(error).__name__ != TORN:
+                    raise
+        raise Conflict(f"the object '{key}' was changed {ATTEMPTS} times while we looked: try again")
 
     def _follow(self, key: str, look: Callable[[], Pointer]) -> bytes | None:
         """The content that the pointer leads to; if somebody replaced it meanwhile, look again."""
