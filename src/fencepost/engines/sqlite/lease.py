@@ -59,7 +59,7 @@ class Leases:
             place.stir()
 
     def close(self, holder: Holder) -> None:
-        for key, place in list(self._queue.places.items()):
+        for key, place in self._queue.places.copy().items():
             if key[0] == holder.id:
                 del self._queue.places[key]
                 place.stir(over="the lease was closed")

@@ -103,7 +103,7 @@ class Peers:
     def trim(self, watched: set[Peer]) -> None:
         """Do not hoard descriptors."""
         if len(self._peers) > MOST_PEERS:
-            for identity, peer in list(self._peers.items()):
+            for identity, peer in self._peers.copy().items():
                 if peer not in watched:
                     del self._peers[identity]
                     peer.close()

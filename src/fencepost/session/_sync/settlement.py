@@ -114,7 +114,7 @@ class Settlement:
     def settle_all(self) -> None:
         """Ask once for each that nobody else asks for; but of a name that hangs, only for the first."""
         stuck: set[str] = set()
-        for key, what in list(self._open.items()):
+        for key, what in self._open.copy().items():
             names = _names(what)
             if key in self._busy or self._over.is_set() or not stuck.isdisjoint(names):
                 continue

@@ -85,7 +85,7 @@ class AsyncPostgresqlEngine:
 
     async def lease_close(self, holder: Holder) -> None:
         theirs = holder.id.encode() + b":"
-        for key, waiter in list(self._waiters.items()):
+        for key, waiter in self._waiters.copy().items():
             if key.startswith(theirs):
                 waiter.stir(over="the lease was closed")
         while await self._store.value(self._sql["lease_close"], holder.id.encode()) == YES:

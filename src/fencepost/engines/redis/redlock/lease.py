@@ -180,6 +180,6 @@ class Lease:
         confirmed = self.confirmed
         return {
             node: vote.token
-            for node, vote in list(entry.votes.items())
+            for node, vote in entry.votes.copy().items()
             if vote.sent_at >= base or confirmed.get(node, 0.0) >= base
         }

@@ -36,7 +36,7 @@ def compose(lease: Lease, size: int, ballot: Ballot) -> tuple[list[bytes], list[
     everyone = frozenset(range(size))
     subjects = []
     epoch = lease.epochs.bulk
-    for serial, entry in list(lease.entries.items()):
+    for serial, entry in lease.entries.copy().items():
         lacking = everyone - entry.votes.keys() if entry.token is not None and entry.alone else frozenset[int]()
         if lacking:
             # A release that does not see this has taken the entry away by now; one that comes later sees it.

@@ -161,7 +161,7 @@ class AsyncZookeeperEngine:
 
     def _bury(self) -> None:
         """Let go of sessions that nobody has renewed for long."""
-        for holder_id, member in list(self._members.items()):
+        for holder_id, member in self._members.copy().items():
             if member.is_forgotten():
                 member.end("nobody renewed it")
                 self._members.pop(holder_id, None)

@@ -369,7 +369,7 @@ class AsyncAdvisoryEngine:
 
     async def close(self) -> None:
         self.cells.close()
-        for holder_id, lease in list(self._leases.items()):
+        for holder_id, lease in self._leases.copy().items():
             self._leases.pop(holder_id, None)
             lease.over = "the session was closed"
             for hold in lease.holds:

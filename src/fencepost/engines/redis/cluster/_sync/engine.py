@@ -82,7 +82,7 @@ class Cluster(Server):
     def indices(self) -> list[tuple[int, bytes]]:
         self._find(0)
         found = []
-        for node in set(self._slots.values()):
+        for node in set(self._slots.copy().values()):
             cursor = b"0"
             while True:
                 reply = node.link.call(pack("SCAN", cursor, "MATCH", "fencepost{*}?names", "COUNT", 10_000))
@@ -105,7 +105,7 @@ class Cluster(Server):
 
     def _distrust(self, node: Node) -> None:
         """Its slots may be elsewhere by now. Others are asked for that first: it may not answer again."""
-        for slot in [slot for slot, owner in list(self._slots.items()) if owner is node]:
+        for slot in [slot for slot, owner in self._slots.copy().items() if owner is node]:
             self._slots.pop(slot, None)
         address = (node.address.host, node.address.port)
         if self._nodes.pop(address, None) is not None:

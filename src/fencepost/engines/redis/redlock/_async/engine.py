@@ -106,7 +106,7 @@ class AsyncRedlockEngine:
             ballot.check(self._majority)
             raise Unavailable("too few nodes answered to tell whether a majority of them still has all that is held")
         lease.base = sent_at
-        known = {(serial, entry.name) for serial, entry in list(lease.entries.items())}
+        known = {(serial, entry.name) for serial, entry in lease.entries.copy().items()}
         lost = {(each.serial, each.name): LOST for each in claims if (each.serial, each.name) not in known}
         return Renewal(True, tuple((*key, reason) for key, reason in (lost | verdict.gone).items()))
 

@@ -367,7 +367,7 @@ class Ears:
         self._poll = select.poll()
         self._poll.register(self._alarm.fd, select.POLLIN)
         self._owners = {}
-        for node, peer in list(self._peers.items()):
+        for node, peer in self._peers.copy().items():
             if (fd := peer.fileno()) >= 0:
                 self._owners[fd] = node, peer
                 self._poll.register(fd, peer.wants)
