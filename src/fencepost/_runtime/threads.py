@@ -68,7 +68,10 @@ class _Calls(threading.local):
 
 
 # To be looked at by those for whom a call of `patience` would show.
-calls = _calls = _Calls()
+calls = _Calls()
+# No call goes on for so long after its time: a limit that is still there was left by an exception out of a signal
+# handler, as the last thing that its block did. It must not end the calls of this thread for ever.
+LEFT_OVER = 1.0
 
 
 class Limit:
@@ -85,24 +88,31 @@ class Limit:
         self._until = until if until == math.inf else boottime() + until - clock.now()
 
     def __enter__(self) -> None:
-        self._before = _calls.until
-        _calls.until = min(self._before, self._until)
+        self._before = _until()
+        calls.until = min(self._before, self._until)
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        _calls.until = self._before
+        calls.until = self._before
+
+
+def _until() -> float:
+    until = calls.until
+    if until < math.inf and boottime() > until + LEFT_OVER:
+        until = calls.until = math.inf
+    return until
 
 
 def time_left() -> float:
     """How many seconds a call of this thread may still take; infinite if nobody said."""
-    until = _calls.until
+    until = _until()
     return until if until == math.inf else max(0.0, until - boottime())
 
 
 def patience(seconds: float) -> float:
     """How long to wait for a server, where it is so long if nobody is in a hurry. Never 0, which means for ever."""
-    until = _calls.until
+    until = _until()
     return seconds if until == math.inf else max(0.001, min(seconds, until - boottime()))
 
 
