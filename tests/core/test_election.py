@@ -1,6 +1,6 @@
 import pytest
 
-from fencepost.core.election import KEPT, Leader, changes_since, latest, proclaim
+from fencepost.core.election import KEPT, MOST_CHARACTERS, Leader, changes_since, latest, proclaim
 
 pytestmark = pytest.mark.unit
 
@@ -35,3 +35,17 @@ def test_an_observer_that_falls_behind_is_told_how_much_it_missed() -> None:
     assert (number, first.missed) == (11, 6)
     assert all(leader.missed == 0 for _, leader in rest)
     assert len(rest) == KEPT - 1
+
+
+def test_large_values_push_out_the_earlier_ones_so_that_the_next_leader_finds_room() -> None:
+    document: dict[str, object] = {}
+    for term in range(1, KEPT + 1):
+        document = proclaim(document, term, "x" * 8000, "somebody") or {}
+    number, leader = latest(document)
+    assert (number, leader) == (KEPT, Leader(KEPT, "x" * 8000, "somebody"))
+    seen = changes_since(document, 0)
+    assert len(seen) == MOST_CHARACTERS // 8000
+    assert seen[0][1].missed == KEPT - len(seen)
+    # One that is too large by itself is for the engine to refuse.
+    largest = proclaim(document, KEPT + 1, "x" * MOST_CHARACTERS * 2, "somebody") or {}
+    assert len(changes_since(largest, 0)) == 1

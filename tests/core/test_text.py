@@ -25,7 +25,7 @@ def test_what_an_error_says_is_safe_to_show() -> None:
 
 
 def test_a_name_forges_no_line_of_the_log(caplog: pytest.LogCaptureFixture) -> None:
-    with caplog.at_level(logging.INFO):
+    with caplog.at_level(logging.DEBUG):
         for happened in (
             event.Lost(holder=FORGED, name=FORGED, token=1, reason=FORGED),
             event.Unsettled(holder=FORGED, names=(FORGED, FORGED), reason=FORGED),

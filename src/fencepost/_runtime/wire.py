@@ -1,5 +1,6 @@
 """A connected socket that blocks its one caller at a time, and no longer than it is told to."""
 
+import math
 import os
 import select
 import socket
@@ -14,7 +15,7 @@ from fencepost._runtime import threads
 class Wire:
     """Time-outs are the kernel's: Python's own would poll before every read. TLS has no other than Python's."""
 
-    __slots__ = ("__weakref__", "_patience", "is_hurried", "socket", "used_at")
+    __slots__ = ("__weakref__", "_patience", "is_hurried", "socket", "until", "used_at")
 
     def __init__(self, connected: socket.socket, patience: float) -> None:
         self.socket = connected
@@ -39,6 +40,7 @@ class Wire:
     def begin(self, patience: float) -> None:
         """Before an exchange that may take so long: no read or write of it takes longer than its caller has time."""
         seconds = threads.patience(patience)
+        self.until = monotonic() + seconds
         self.is_hurried = seconds < patience
         # To tell the kernel takes as long as a tenth of a call: about the same will do, and sending seldom waits.
         if not seconds * 0.9 <= self._patience <= seconds * 1.02:
@@ -47,6 +49,44 @@ class Wire:
             else:
                 self._patience = seconds
                 self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, _timeval(seconds))
+
+    def go_on(self) -> None:
+        """Between two reads of an exchange: all of it together has the time that `begin` gave.
+
+        A server that says a little now and then, or never stops, is left then.
+        """
+        left = self.until - monotonic()
+        if left <= 0:
+            raise TimeoutError
+        if left < self._patience * 0.9:
+            self._patience = left
+            if isinstance(self.socket, ssl.SSLSocket):
+                self.socket.settimeout(left)
+            else:
+                self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, _timeval(left))
+
+    def send(self, data: bytes, seconds: float | None = None) -> None:
+        """All of it, in the time of the exchange or in so many seconds, also if the other side takes it bit by bit."""
+        encrypted = isinstance(self.socket, ssl.SSLSocket)
+        flags = 0 if encrypted else socket.MSG_DONTWAIT
+        try:
+            sent = self.socket.send(data, flags)
+        except BlockingIOError:
+            sent = 0
+        if sent == len(data):
+            return
+        until = self.until if seconds is None else monotonic() + seconds
+        rest = memoryview(data)
+        poll = select.poll()
+        poll.register(self.socket, select.POLLOUT)
+        while rest := rest[sent:]:
+            left = until - monotonic()
+            if left <= 0 or not poll.poll(math.ceil(left * 1000)):
+                raise TimeoutError
+            try:
+                sent = self.socket.send(rest, flags)
+            except BlockingIOError:
+                sent = 0
 
     def is_readable(self) -> bool:
         """Whether something was said that nobody has read, or the other side has closed it."""
@@ -77,14 +117,33 @@ def _timeval(seconds: float) -> bytes:
 
 
 def dial(host: str, port: int, patience: float, tls: ssl.SSLContext | None) -> socket.socket:
-    """Connected by TCP, with TLS if asked for."""
-    made = socket.create_connection((host, port), threads.patience(patience))
+    """Connected by TCP, with TLS if asked for. All addresses of the host share the time."""
+    until = monotonic() + threads.patience(patience)
+    made = _connect(host, port, until)
     try:
         made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        # A handshake ends when its time is over, whatever comes.
+        made.settimeout(max(0.001, until - monotonic()))
         return made if tls is None else tls.wrap_socket(made, server_hostname=host)
     except BaseException:
         made.close()
         raise
+
+
+def _connect(host: str, port: int, until: float) -> socket.socket:
+    found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    for left in range(len(found), 0, -1):
+        family, kind, protocol, _, address = found[-left]
+        made = socket.socket(family, kind, protocol)
+        try:
+            made.settimeout(max(0.001, (until - monotonic()) / left))
+            made.connect(address)
+            return made
+        except BaseException as error:
+            made.close()
+            if left == 1 or not isinstance(error, OSError):
+                raise
+    raise OSError(f"'{host}' has no address")
 
 
 _open: "WeakSet[Wire]" = WeakSet()

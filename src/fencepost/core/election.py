@@ -4,6 +4,9 @@ from typing import Any, NamedTuple
 
 # Observers that fall further behind than this are told how much they missed.
 KEPT = 64
+# How many characters their values may have together. It is one value to the engine, and Consul takes 512 KiB, in which
+# a character may take six bytes.
+MOST_CHARACTERS = 65_536
 
 
 class Leader(NamedTuple):
@@ -21,7 +24,11 @@ def proclaim(document: dict[str, Any], term: int, value: str, holder: str) -> di
     if changes and changes[-1][1] > term:
         return None
     number = changes[-1][0] + 1 if changes else 1
-    return {"changes": [*changes, [number, term, value, holder]][-KEPT:]}
+    kept = [*changes, [number, term, value, holder]][-KEPT:]
+    size = sum(len(each[2]) for each in kept)
+    while len(kept) > 1 and size > MOST_CHARACTERS:
+        size -= len(kept.pop(0)[2])
+    return {"changes": kept}
 
 
 def latest(document: dict[str, Any]) -> tuple[int, Leader | None]:

@@ -16,9 +16,9 @@ class Limits(NamedTuple):
     """In seconds.
 
     `call`: a call that has no time-out of its own, such as a release or a look.
-    `answer`: what an engine that is there may take to answer, however short the time-out: a try is no try without it,
-    and "nothing is held and nobody queued" has to be confirmed.
-    `farewell`: how long a caller who was interrupted stays to see that nothing is left.
+    `answer`: what an engine that is there may take to answer, where a time-out is too short for that: a try is no try
+    without it, and a barrier has to be left.
+    `farewell`: how long a caller whose time is over, or who was interrupted, stays to see that nothing is left.
     `close`: closing the session.
     """
 
