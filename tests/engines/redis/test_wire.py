@@ -255,8 +255,3 @@ def test_a_long_list_in_many_pieces_is_read_once(monkeypatch: pytest.MonkeyPatch
     assert not parser.is_midway
     # Each item once, and for each piece perhaps one that was cut.
     assert len(read) <= len(items) + 3 + len(pieces)
-
-
-@pytest.mark.unit
-def test_lists_in_lists_without_end_break_nothing() -> None:
-    assert Parser().feed(b"*1\r\n" * 100_000 + b":1") == []

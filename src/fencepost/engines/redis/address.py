@@ -9,6 +9,7 @@ from fencepost.engines.redis.resp import pack
 
 PORT = 6379
 SENTINEL_PORT = 26379
+MOST_PORT = 65_535
 OPTIONS = ("prefix", "wait_replicas")
 
 

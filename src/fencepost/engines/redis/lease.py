@@ -33,6 +33,10 @@ class Entry:
         self.places = places
         self.own = own
 
+    @property
+    def locks(self) -> list[bytes]:
+        return [place.lock for place in self.places]
+
     def has(self, name: str) -> bool:
         """Whether it has a place for the name, or holds it still."""
         return self.tokens is None or name in self.tokens
@@ -149,16 +153,20 @@ class Lease:
             middle = self._middles.get(slot) or self._middle(slot, place.shard)
             words = (CLAIM_HEAD, place.pair, middle, len(own), own, end, flags, self.epochs.bulk)
             return CLAIM, b"%b%b%b$%d\r\n%b\r\n%b%b%b" % words
-        head = ASK.head(2, 5) + bulk(place.lock) + bulk(place.shard.mark)
-        return ASK, head + bulk(self.member(entry)) + flags + self.epochs.bulk + bulk(b"%d" % (priority * BAND))
+        request = bulk(place.lock) + bulk(place.shard.mark) + bulk(self.members(entry)[0])
+        request += flags + self.epochs.bulk + bulk(b"%d" % (priority * BAND))
+        if len(entry.places) == 1:
+            return ASK, ASK.head(2, 5) + request
+        names = several(self.holder.label, entry.request.asks, entry.locks)
+        return ASK, ASK.head(2, 6) + request + bulk(names)
 
     def _middle(self, slot: int, shard: Shard) -> bytes:
         middle = self._middles[slot] = bulk(shard.lease(self.holder.id)) + shard.tail_bulk
         return middle
 
-    def member(self, entry: Entry) -> bytes:
-        """The entry as it stands in its queues."""
-        return member(self.holder, entry.request, [place.lock for place in entry.places], self.ttl, self._channel)
+    def members(self, entry: Entry) -> list[bytes]:
+        """The entry as it stands in each of its queues."""
+        return members(self.holder, entry.request, self.ttl, self._channel)
 
     def renewals(self) -> list[Batch]:
         """For each slot the call that keeps all there is on this lease. A slot that is empty is left to end there."""
@@ -179,19 +187,25 @@ class Lease:
             batches.append(Batch(slot, command, subjects))
         return batches
 
-    def _say(self, entry: Entry, name: str) -> bytes:
-        if entry.tokens is None:
-            return b"=" + self.member(entry)
-        if _is_alone(entry.request, name):
-            return b"%b%d:" % (entry.own, entry.tokens[name])
-        return b"#%b%d" % (entry.own[3:], entry.tokens[name])
+    def _said(self, entry: Entry) -> list[bytes]:
+        """Of each name."""
+        tokens = entry.tokens
+        if tokens is None:
+            return [b"=" + member for member in self.members(entry)]
+        own, shared = entry.own, b"#" + entry.own[3:]
+        return [
+            b"%b%d:" % (own, tokens.get(name, 0)) if mode is EXCLUSIVE else b"%b%d" % (shared, tokens.get(name, 0))
+            for name, mode, _, _, _ in entry.request.asks
+        ]
 
     def closings(self) -> list[Batch]:
         """For each slot the call that gives back all there is on this lease, and ends it."""
         batches = []
         for slot, (shard, subjects) in self._by_slot({self.home[0]: self.home[1], **self.slots}).items():
-            members = [(place.lock, self.member(entry)) for entry, _, place, _, _ in subjects]
-            batches.append(Batch(slot, leave(self, shard, "close", members), []))
+            # Several names of one entry are in one slot.
+            entries = {subject.entry.request.serial: subject.entry for subject in subjects}.values()
+            found = [pair for entry in entries for pair in zip(entry.locks, self.members(entry), strict=True)]
+            batches.append(Batch(slot, leave(self, shard, "close", found), []))
         return batches
 
     def _by_slot(self, shards: dict[int, Shard]) -> dict[int, tuple[Shard, list[Subject]]]:
@@ -206,27 +220,21 @@ class Lease:
 
     def _pack(self, entry: Entry) -> list[Subject]:
         entry.packed = [
-            Subject(entry, ask.name, place, (entry.tokens or {}).get(ask.name), bulk(self._say(entry, ask.name)))
-            for ask, place in zip(entry.request.asks, entry.places, strict=True)
+            Subject(entry, ask.name, place, (entry.tokens or {}).get(ask.name), bulk(said))
+            for ask, place, said in zip(entry.request.asks, entry.places, self._said(entry), strict=True)
             if entry.has(ask.name)
         ]
         return entry.packed
 
 
-def member(holder: Holder, request: Request, locks: list[bytes], ttl: int, channel: bytes) -> bytes:
-    asks = request.asks
-    if len(asks) == 1:
-        kind, tail = kind_of(asks[0]), tail_of(holder.label, asks[0].note)
-    else:
-        kind, tail = "m", several(holder.label, asks, locks)
-    return b"%b:%d:%d:%b:%b:%b" % (holder.id.encode(), request.serial, ttl, channel, kind.encode(), tail)
+def members(holder: Holder, request: Request, ttl: int, channel: bytes) -> list[bytes]:
+    """A request as it stands in the queue of each of its names."""
+    mark = b"m" if len(request.asks) > 1 else b""
+    stem = b"%b:%d:%d:%b:%b" % (holder.id.encode(), request.serial, ttl, channel, mark)
+    return [b"%b%b:%b" % (stem, kind_of(ask).encode(), tail_of(holder.label, ask.note)) for ask in request.asks]
 
 
 def leave(lease: Lease, shard: Shard, how: str, found: list[tuple[bytes, bytes]]) -> bytes:
     """The call that leaves nothing of these locks' members."""
     keys = [shard.lease(lease.holder.id), *(lock for lock, _ in found)]
     return LEAVE.pack(keys, shard.prefix, how, lease.epochs.now, *(member for _, member in found))
-
-
-def _is_alone(request: Request, name: str) -> bool:
-    return all(ask.mode is Mode.EXCLUSIVE for ask in request.asks if ask.name == name)

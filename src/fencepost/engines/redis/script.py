@@ -4,17 +4,34 @@ from hashlib import sha1
 from importlib.resources import files
 
 from fencepost.engines.redis.resp import bulk, pack
+from fencepost.engines.redis.shape import (
+    Shape,
+    are_numbers,
+    are_texts,
+    is_cell,
+    is_claim,
+    is_full_claim,
+    is_number,
+    is_renewal,
+    is_sight,
+    is_version,
+)
 
 _FOLDER = files(__package__).joinpath("lua")
 
 
 class Script:
-    """One script. `head(keys, arguments)` is the start of its call, to be followed by that many bulks."""
+    """One script. `head(keys, arguments)` is the start of its call, to be followed by that many bulks.
 
-    __slots__ = ("_start", "load", "name", "source")
+    `fits` says whether a reply can be its answer. Where it `counts`, any number can.
+    """
 
-    def __init__(self, *pieces: str) -> None:
+    __slots__ = ("_start", "counts", "fits", "load", "name", "source")
+
+    def __init__(self, *pieces: str, fits: Shape = is_number) -> None:
         self.name = pieces[0]
+        self.fits = fits
+        self.counts = fits in (is_number, is_claim)
         self.source = "".join(_FOLDER.joinpath(f"{piece}.lua").read_text() for piece in pieces).encode()
         digest = sha1(self.source, usedforsecurity=False).hexdigest().encode()
         self.load = pack("SCRIPT", "LOAD", self.source)
@@ -29,17 +46,17 @@ class Script:
         return self.head(len(keys), len(arguments)) + b"".join(map(bulk, words))
 
 
-CLAIM = Script("claim", "queue", "enter")
-ASK = Script("ask", "queue", "enter")
+CLAIM = Script("claim", "queue", "enter", fits=is_claim)
+ASK = Script("ask", "queue", "enter", fits=is_full_claim)
 RELEASE = Script("release", "queue", "hand_over")
-RELEASE_ALL = Script("give_back", "queue", "give_back_all")
+RELEASE_ALL = Script("give_back", "queue", "give_back_all", fits=are_numbers)
 LEAVE = Script("leave", "queue", "leave_all")
 OPEN = Script("open")
-RENEW = Script("renew")
-LOOK = Script("look")
-NAMES = Script("names")
-EVICT = Script("evict", "queue", "take_away")
+RENEW = Script("renew", fits=is_renewal)
+LOOK = Script("look", fits=is_sight)
+NAMES = Script("names", fits=are_texts)
+EVICT = Script("evict", "queue", "take_away", fits=are_texts)
 SHARE = Script("share", "queue", "open_up")
-CELL_WRITE = Script("cell_write")
-CELL_WATCH = Script("cell_watch")
+CELL_WRITE = Script("cell_write", fits=is_version)
+CELL_WATCH = Script("cell_watch", fits=is_cell)
 METER = Script("meter")

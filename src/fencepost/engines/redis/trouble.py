@@ -44,3 +44,8 @@ def unreachable(error: BaseException, where: object, patience: float) -> Unavail
     if isinstance(error, TimeoutError | BlockingIOError):
         return Unavailable(f"redis at {where} did not answer within {patience:g} s")
     return Unavailable(f"redis at {where} can not be reached: {str(error) or type(error).__name__}")
+
+
+def strange(where: object) -> Unavailable:
+    """It answers, but not to what it was asked."""
+    return Unavailable(f"redis at {where} gave an answer that makes no sense: is this a Redis server?")

@@ -2,6 +2,8 @@
 
 from typing import NamedTuple, Protocol
 
+from fencepost.core.token import check_token
+
 
 class News(NamedTuple):
     """A message to whoever waits. Without tokens, that it should look."""
@@ -15,7 +17,7 @@ def news_of(message: bytes, nonce: str) -> News | None:
     """What it says; nothing, if it is none of ours. Tokens are believed only with our nonce: anybody may publish."""
     try:
         holder, serial, tokens, *said = message.decode().split(":")
-        granted = tuple(map(int, tokens.split(","))) if said == [nonce] else ()
+        granted = tuple(check_token(int(token)) for token in tokens.split(",")) if said == [nonce] else ()
         return News(holder, int(serial), granted)
     except ValueError:
         return None

@@ -14,6 +14,7 @@ from fencepost.engines.redis.resp import Reply
 from fencepost.engines.redis.script import CELL_WATCH, CELL_WRITE, METER
 from fencepost.engines.redis.waiter import Waiter
 from fencepost.engines.redis.wire import threads as wire
+from fencepost.errors import Refused
 
 # How a message that is about a cell begins, where others have the id of a holder.
 ADDRESSEE = "="
@@ -84,4 +85,9 @@ class Cells:
 
 
 def _cell(reply: Reply) -> Cell:
-    return EMPTY if reply is None else Cell(reply[1].decode(), int(reply[0]))
+    if reply is None:
+        return EMPTY
+    try:
+        return Cell(reply[1].decode(), int(reply[0]))
+    except (ValueError, AttributeError):
+        raise Refused("redis has something under a key of ours that we did not write: remove it") from None

@@ -28,7 +28,7 @@ from fencepost.engines.redis._sync.cells import ADDRESSEE, Cells
 from fencepost.engines.redis._sync.server import Server
 from fencepost.engines.redis.address import count, locate
 from fencepost.engines.redis.key import SINGLE, Place, Shard
-from fencepost.engines.redis.lease import Entry, Lease, leave, member
+from fencepost.engines.redis.lease import Entry, Lease, Subject, leave, members
 from fencepost.engines.redis.resp import Reply
 from fencepost.engines.redis.script import EVICT, LEAVE, LOOK, NAMES, OPEN, RELEASE, RELEASE_ALL, RENEW, SHARE, Script
 from fencepost.engines.redis.waiter import Waiter, news_of
@@ -105,7 +105,7 @@ class RedisEngine:
                 amiss = [(subject, "") for subject in subjects]
             else:
                 pairs = [] if reply == 1 else zip(reply[::2], reply[1::2], strict=True)
-                amiss = [(subjects[position - 1], reason.decode()) for position, reason in pairs]
+                amiss = [(_subject(subjects, position), reason.decode(errors="replace")) for position, reason in pairs]
             for subject, reason in amiss:
                 lease.miss(subject)
                 if reason != "+":
@@ -182,6 +182,8 @@ class RedisEngine:
 
     def _grant(self, entry: Entry, tokens: tuple[int, ...]) -> Granted:
         asks = entry.request.asks
+        if len(tokens) != len(asks):
+            raise Unavailable(f"redis gave {len(tokens)} tokens for {len(asks)} names")
         if len(asks) == 1:
             entry.tokens = {asks[0].name: tokens[0]}
         else:
@@ -192,7 +194,7 @@ class RedisEngine:
     def _refuse(self, lease: Lease, entry: Entry, reply: Reply, wait: bool) -> Queued | Busy:
         names = {place.lock: ask.name for ask, place in zip(entry.request.asks, entry.places, strict=True)}
         texts = zip(reply[3::3], reply[5::3], strict=True)
-        ahead = tuple(record.claim_of(names[lock], lock, text) for lock, text in texts)
+        ahead = tuple(record.claim_of(names[lock], lock, text) for lock, text in texts if lock in names)
         if not wait:
             lease.entries.pop(entry.request.serial, None)
             return Busy(ahead)
@@ -235,11 +237,11 @@ class RedisEngine:
         entry = None if lease is None else lease.entries.get(request.serial)
         places = [self._place(ask.name) for ask in request.asks]
         if lease is not None and entry is not None:
-            text = lease.member(entry)
+            texts = lease.members(entry)
         else:
-            text = member(request.holder, request, [place.lock for place in places], 0, b"")
+            texts = members(request.holder, request, 0, b"")
         place = places[0]
-        found = [(each.lock, text) for each in places]
+        found = [(each.lock, text) for each, text in zip(places, texts, strict=True)]
         command = leave(lease or Lease(request.holder, 0, ""), place.shard, "", found)
         try:
             self._server.run(LEAVE, command, place.slot)
@@ -273,6 +275,8 @@ class RedisEngine:
         place = places[0]
         command = RELEASE_ALL.pack([place.shard.index, *(each.lock for each in places)], *owns)
         reply: list[int] = self._server.run(RELEASE_ALL, command, place.slot)
+        if len(reply) != len(claims):
+            raise Unavailable(f"redis answered for {len(reply)} of {len(claims)} names that were given back")
         return tuple(done == 1 for done in reply)
 
     def share(self, claim: Claim) -> bool:
@@ -296,7 +300,7 @@ class RedisEngine:
         start = (self._prefix + prefix).encode()
         commands = [(slot, NAMES.pack([index], start)) for slot, index in self._server.indices()]
         replies = self._server.run_all(NAMES, commands)
-        return sorted(lock.decode()[len(self._prefix) :] for locks in replies for lock in locks)
+        return record.names_of((lock for locks in replies for lock in locks), self._prefix)
 
     def evict(self, name: str, by: str) -> tuple[Claim, ...]:
         place = self._place(name)
@@ -360,6 +364,12 @@ class RedisEngine:
             self.withdraw(entry.request)
             raise Unavailable(f"{seen} of {self._replicas} replicas have the grant: it was undone")
         return reply
+
+
+def _subject(subjects: list[Subject], position: int) -> Subject:
+    if not 0 < position <= len(subjects):
+        raise Unavailable("redis speaks of a lock that the renewal was not about")
+    return subjects[position - 1]
 
 
 def _drop(lease: Lease | None, request: Request) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from fencepost.engines.redis.address import Address
 from fencepost.engines.redis.resp import Reply, ReplyError, pack
 from fencepost.engines.redis.script import Script
-from fencepost.engines.redis.trouble import explain
+from fencepost.engines.redis.trouble import explain, strange
 from fencepost.engines.redis.wire import threads as wire
 from fencepost.errors import EngineError
 
@@ -22,28 +22,34 @@ class Node:
         self._patience = patience
 
     def run(self, script: Script, command: bytes) -> Reply:
-        reply = self.link.call(command)
-        if type(reply) is ReplyError:
-            return self.settle(script, command, reply)
-        return reply
+        return self.settle(script, command, self.link.call(command))
 
-    def settle(self, script: Script, command: bytes, error: ReplyError) -> Reply:
-        if error.code != "NOSCRIPT":
-            raise explain(error, self.address)
-        loaded, reply = self.link.calls(script.load + command, 2)
-        for each in (loaded, reply):
-            if isinstance(each, ReplyError):
-                raise explain(each, self.address)
+    def settle(self, script: Script, command: bytes, reply: Reply) -> Reply:
+        """The answer, if the reply is one, or can be had by loading the script."""
+        if type(reply) is ReplyError:
+            if reply.code != "NOSCRIPT":
+                raise explain(reply, self.address)
+            loaded, reply = self.link.calls(script.load + command, 2)
+            self._check(loaded, reply)
+        if not script.fits(reply):
+            self.link.reset()
+            raise strange(self.address)
         return reply
 
     def run_and_wait(self, script: Script, command: bytes, replicas: int) -> tuple[Reply, int]:
         """Run it, and see how many replicas have all of it."""
         wait = pack("WAIT", replicas, max(1, int(self._patience * 500)))
         _, reply, seen = self._waiting.calls(script.load + command + wait, 3)
-        for each in (reply, seen):
+        self._check(reply, seen)
+        if not script.fits(reply) or type(seen) is not int:
+            self._waiting.reset()
+            raise strange(self.address)
+        return reply, seen
+
+    def _check(self, *replies: Reply) -> None:
+        for each in replies:
             if isinstance(each, ReplyError):
                 raise explain(each, self.address)
-        return reply, seen
 
     def close(self) -> None:
         self.link.close()
@@ -61,9 +67,9 @@ class Server:
 
     def run(self, script: Script, command: bytes, slot: int) -> Reply:
         reply = self._call(command)
-        if type(reply) is ReplyError:
-            return self._node.settle(script, command, reply)
-        return reply
+        if type(reply) is int and script.counts:
+            return reply
+        return self._node.settle(script, command, reply)
 
     def run_and_wait(self, script: Script, command: bytes, slot: int, replicas: int) -> tuple[Reply, int]:
         return self._node.run_and_wait(script, command, replicas)

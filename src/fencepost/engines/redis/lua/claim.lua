@@ -46,4 +46,4 @@ if value and timely and ARGV[5] == '1' and string.sub(value, 1, 3) == 'fp:' and 
     return -1 - math.max(0, redis.call('PTTL', S .. 'lease\0' .. string.match(last[1], '^[^:]*')))
   end
 end
-local lock, wait, open, lead, epoch = KEYS[1], ARGV[5] == '1', ARGV[6] == '1', 0, ARGV[7]
+local lock, wait, open, lead, epoch, list = KEYS[1], ARGV[5] == '1', ARGV[6] == '1', 0, ARGV[7], nil

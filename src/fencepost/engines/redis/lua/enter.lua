@@ -1,5 +1,5 @@
 -- The full answer to a request, whatever has happened to it: its tokens; or its place, with those ahead and when to
--- look again; or, not waiting, the same without the place. Expects me (the member), lock, wait, open, lead, epoch.
+-- look again; or, not waiting, the same without the place. Expects me (the member), lock, wait, open, lead, epoch, list.
 local mine = parse(me)
 local lease = S .. 'lease\0' .. mine.id
 local known = redis.call('GET', lease)
@@ -11,6 +11,7 @@ elseif not known then
   return { -1 }
 end
 raise(mine, epoch)
+lists[mine.key] = list and cjson.decode(list)
 local asks = asks_of(mine, lock)
 
 local tokens, count = tokens_of(mine, asks)
@@ -21,7 +22,8 @@ if count == #asks then
   end
   -- A write of this connection's own, whatever there was to grow, for those who wait for replicas.
   redis.call('SET', lease, epoch, 'KEEPTTL')
-  return { 1, unpack(tokens) }
+  table.insert(tokens, 1, 1)
+  return tokens
 end
 if count > 0 then
   -- Part of it was taken away: begin again, behind whoever waits for the rest, also one of a lower priority.
@@ -33,7 +35,10 @@ if count > 0 then
   end
 end
 
-local fresh = not redis.call('ZSCORE', queue_of(lock), me)
+local fresh = false
+for _, ask in ipairs(asks) do
+  fresh = fresh or not redis.call('ZSCORE', queue_of(ask[1]), member_of(mine, ask))
+end
 if fresh then
   -- Behind whoever came last, in all queues at once, also when the clock was set back since; but not behind one of a
   -- lower priority, which is half a step or more above. Not from the mark: that knows nothing of those who wait alone.
@@ -43,8 +48,12 @@ if fresh then
     turn = math.max(turn, (last[2] or turn - 1) + 1)
   end
   for _, ask in ipairs(asks) do
-    redis.call('ZADD', queue_of(ask[1]), turn, me)
+    redis.call('ZADD', queue_of(ask[1]), turn, member_of(mine, ask))
   end
+end
+if list and wait then
+  redis.call('HSET', lists_of(mine), mine.serial, list)
+  redis.call('PEXPIRE', lists_of(mine), mine.ttl)
 end
 for _, ask in ipairs(asks) do
   grow(queue_of(ask[1]), mine.ttl)
@@ -55,7 +64,8 @@ end
 for _, ask in ipairs(asks) do
   promote(ask[1])
 end
-if granted[me] then
+local won = granted[mine.key]
+if won then
   -- Whoever is first in line has another holder to watch now. It was overtaken: else it would not stand there.
   for _, ask in ipairs(fresh and asks or {}) do
     local first = ask[2] == 'x' and head(queue_of(ask[1])) or refused[ask[1]]
@@ -64,7 +74,8 @@ if granted[me] then
     end
   end
   send_news()
-  return { 1, unpack(granted[me]) }
+  table.insert(won, 1, 1)
+  return won
 end
 
 -- The first in line watches the holders, everyone else the one before: one death wakes one waiter.
@@ -85,7 +96,7 @@ local function lease_of(key)
 end
 for _, ask in ipairs(asks) do
   local name = ask[1]
-  local rank = redis.call('ZRANK', queue_of(name), me)
+  local rank = redis.call('ZRANK', queue_of(name), member_of(mine, ask))
   local near = redis.call('ZRANGE', queue_of(name), math.max(0, rank - 1), rank + 1)
   local behind = near[rank > 0 and 3 or 2]
   if behind and fresh and wait then
@@ -114,7 +125,7 @@ for _, ask in ipairs(asks) do
 end
 if not wait then
   for _, ask in ipairs(asks) do
-    step_out(me, ask[1])
+    step_out(member_of(mine, ask), ask[1])
   end
   for _, ask in ipairs(asks) do
     promote(ask[1])

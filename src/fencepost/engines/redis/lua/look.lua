@@ -25,8 +25,10 @@ for i = 1, #queue, 2 do
     waiters[#waiters + 1] = left
   end
 end
-for _, entry in ipairs(redis.call('LRANGE', KEYS[3], 0, -1)) do
-  if cjson.decode(entry)[1] == KEYS[1] then
+-- All names share the record: what somebody else has put there must not hide them.
+for _, entry in ipairs(redis.pcall('LRANGE', KEYS[3], 0, -1)) do
+  local read, record = pcall(cjson.decode, entry)
+  if read and type(record) == 'table' and record[1] == KEYS[1] then
     table.insert(evictions, 1, entry)
   end
 end

@@ -11,7 +11,9 @@
 -- A waiter is a member of its lock's queue, `id:serial:ttl:channel,nonce:kind:tail`, scored by its arrival in µs, less 2^45
 -- for each step of its priority: over a year, and a hundred of them are still exact in a double. The nonce is said with the
 -- message that it was granted: nobody else could know it who may not write the lock himself. Its kind is x
--- (alone), s (shared), cWEIGHT,LIMIT (counted), or m (several names, listed in the tail).
+-- (alone), s (shared) or cWEIGHT,LIMIT (counted). An m before it says that its request is for several names: it stands in
+-- the queue of each, and which they are is written once, in a hash of its lease: serial = [[lock, kind, tail], …]. In each
+-- queue it would take room, and time, that grow with the square of their number.
 -- The lock key of a name held alone is `fp:id:serial:token:tail`; of one that is shared or counted `fp:*:s` or
 -- `fp:*:c`, and its holders are in a hash: `id:serial` = `token:kind:tail`. Any other value is a stranger's.
 local now_us
@@ -38,15 +40,51 @@ local function mint()
 end
 
 local function parse(member)
-  local id, serial, ttl, channel, kind, tail = string.match(member, '^([^:]*):([^:]*):([^:]*):([^:]*):([^:]*):(.*)$')
-  return { key = id .. ':' .. serial, id = id, ttl = ttl + 0, channel = channel, kind = kind, tail = tail }
+  local id, serial, ttl, channel, several, kind, tail =
+    string.match(member, '^([^:]*):([^:]*):([^:]*):([^:]*):(m?)([^:]*):(.*)$')
+  return {
+    key = id .. ':' .. serial,
+    id = id,
+    serial = serial,
+    ttl = ttl + 0,
+    channel = channel,
+    several = several == 'm',
+    kind = kind,
+    tail = tail,
+    stem = string.sub(member, 1, -2 - #kind - #tail),
+  }
 end
 
+local function key_of(member)
+  return member and string.match(member, '^[^:]*:[^:]*')
+end
+
+-- As it stands in the queue of one of its names.
+local function member_of(waiter, ask)
+  return waiter.stem .. ask[2] .. ':' .. ask[3]
+end
+
+local function lists_of(waiter)
+  return S .. 'asks\0' .. waiter.id
+end
+
+-- What a waiter asks for; nil if the list of its names is lost. Read once for each.
+local lists = {}
 local function asks_of(waiter, lock)
-  if waiter.kind == 'm' then
-    return cjson.decode(waiter.tail)
+  if not waiter.several then
+    return { { lock, waiter.kind, waiter.tail } }
   end
-  return { { lock, waiter.kind, waiter.tail } }
+  if not lists[waiter.key] then
+    local list = redis.call('HGET', lists_of(waiter), waiter.serial)
+    lists[waiter.key] = list and cjson.decode(list)
+  end
+  return lists[waiter.key]
+end
+
+local function unlist(waiter)
+  if waiter.several then
+    redis.call('HDEL', lists_of(waiter), waiter.serial)
+  end
 end
 
 -- Go on to this epoch of a lease, if it is not in it or past it. A lease that is not known here is made known for its ttl,
@@ -174,9 +212,24 @@ local function tokens_of(waiter, asks)
   return tokens, count
 end
 
--- Grant, in the order of their turns, what can be granted of one lock's queue. A request for several names is granted
--- when it is first in all of its queues, so that nobody overtakes it in any.
+-- Whether a request is first in all of its queues, so that nobody overtakes it in any, and all of its locks admit it. It is
+-- looked first at the one that refused it before in this script: each of them asks, and most likely that one still does.
+local obstacles = {}
+local function is_due(waiter, asks, lock)
+  local start = obstacles[waiter.key] or 0
+  for i = start, start + #asks - 1 do
+    local ask = asks[i % #asks + 1]
+    if (ask[1] ~= lock and key_of(head(queue_of(ask[1]))) ~= waiter.key) or not admits(ask[1], ask[2]) then
+      obstacles[waiter.key] = i % #asks
+      return false
+    end
+  end
+  return true
+end
+
+-- Grant, in the order of their turns, what can be granted of one lock's queue.
 local granted, refused = {}, {}
+local my_key = key_of(me)
 local function promote(lock)
   while true do
     local first = head(queue_of(lock))
@@ -188,22 +241,27 @@ local function promote(lock)
     end
     local waiter = parse(first)
     local asks = asks_of(waiter, lock)
-    for _, ask in ipairs(asks) do
-      if (ask[1] ~= lock and head(queue_of(ask[1])) ~= first) or not admits(ask[1], ask[2]) then
-        refused[lock] = first
-        return
-      end
+    if not asks then
+      -- What it waits for is lost: it has to ask anew.
+      redis.call('ZREM', queue_of(lock), first)
+      tell(waiter, '')
+      return promote(lock)
+    end
+    if not is_due(waiter, asks, lock) then
+      refused[lock] = first
+      return
     end
     local tokens = {}
     for i, ask in ipairs(asks) do
-      redis.call('ZREM', queue_of(ask[1]), first)
+      redis.call('ZREM', queue_of(ask[1]), member_of(waiter, ask))
       tokens[i] = hold(ask[1], ask[2], ask[3], waiter)
     end
-    granted[first] = tokens
-    if first ~= me then
+    unlist(waiter)
+    granted[waiter.key] = tokens
+    if waiter.key ~= my_key then
       tell(waiter, table.concat(tokens, ','))
     end
-    if waiter.kind == 'x' then
+    if not waiter.several and waiter.kind == 'x' then
       return
     end
     for _, ask in ipairs(asks) do
@@ -223,6 +281,7 @@ local function step_out(member, lock)
   end
   local behind = redis.call('ZRANGE', queue, rank + 1, rank + 1)[1]
   redis.call('ZREM', queue, member)
+  unlist(parse(member))
   if behind then
     tell(parse(behind), '')
   end

@@ -14,10 +14,11 @@ local now = math.floor(time[1] * 1000 + time[2] / 1000)
 local amiss = {}
 local function why_gone(own)
   local id, serial, token = string.match(own, '^f?p?:?#?([^:]*):([^:]*):(%d+)')
-  for _, entry in ipairs(redis.call('LRANGE', KEYS[3], 0, -1)) do
-    local record = cjson.decode(entry)
-    if record[2] == token and record[3] == id then
-      return 'evicted by ' .. record[5]
+  -- All names share the record: what somebody else has put there must not stop the renewal of them all.
+  for _, entry in ipairs(redis.pcall('LRANGE', KEYS[3], 0, -1)) do
+    local read, record = pcall(cjson.decode, entry)
+    if read and type(record) == 'table' and record[2] == token and record[3] == id then
+      return 'evicted by ' .. tostring(record[5])
     end
   end
   return ''
@@ -37,6 +38,8 @@ local function keep_shared(lock, key, token)
   return kept
 end
 redis.call('PEXPIRE', KEYS[1], ttl)
+-- The names that requests for several wait for, if there are any.
+redis.call('PEXPIRE', S .. 'asks' .. string.sub(KEYS[1], #S + 6), ttl)
 -- In batches: a call for each lock would cost the server twice the time.
 for first = 4, #KEYS, 500 do
   local last = math.min(first + 499, #KEYS)

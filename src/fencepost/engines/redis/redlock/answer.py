@@ -33,11 +33,6 @@ def note_votes(lease: Lease, entry: Entry, replies: list[Reply | None], sent_at:
     return unknown
 
 
-def is_void(reply: Reply | None) -> bool:
-    """Whether a claim came to a node after its lease had gone on to another epoch: see lua/queue.lua."""
-    return type(reply) is list and reply[0] == -2
-
-
 def ahead(entry: Entry, replies: list[Reply | None], majority: int) -> tuple[Claim, ...]:
     """Who is in the way, as most nodes say."""
     said = [text for reply in replies if type(reply) is list and reply[0] == 0 for text in reply[5::3]]

@@ -9,6 +9,7 @@ from fencepost.errors import EngineError, Refused, Unavailable
 GRACE = 0.05
 # The way of what is still to be sent.
 PENDING = object()
+VOID = "a node has heard more of this lease than we have said"
 
 
 class Ballot:
@@ -64,7 +65,9 @@ class Ballot:
         self._left -= 1
         self.replies[node] = reply
         self.ways[node] = None
-        if self._is_aye(reply):
+        if is_void(reply):
+            self.failures[node] = Unavailable(VOID)
+        elif self._is_aye(reply):
             self.ayes += 1
             if self.ayes >= self.need:
                 self.decided = True
@@ -115,6 +118,11 @@ def any_reply(reply: Reply) -> bool:
 def is_vote(reply: Reply) -> bool:
     """Whether this answer to a claim is the node's vote."""
     return type(reply) is int or reply[0] == 1
+
+
+def is_void(reply: Reply) -> bool:
+    """Whether a claim came to a node after its lease had gone on: see lua/queue.lua. It is no answer."""
+    return type(reply) is list and reply[:1] == [-2]
 
 
 def is_one(reply: Reply) -> bool:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from fencepost.core.claim import Mode, Request
 from fencepost.core.holder import Holder
 from fencepost.engines.redis.key import SINGLE, Place
-from fencepost.engines.redis.lease import Epochs, member
+from fencepost.engines.redis.lease import Epochs, members
 from fencepost.engines.redis.record import tail_of
 from fencepost.engines.redis.redlock.ballot import Ballot
 from fencepost.engines.redis.redlock.script import ASK, CLAIM, LEAVE
@@ -158,7 +158,7 @@ class Lease:
         if entry.alone:
             note = entry.request.asks[0].note.encode()
             return b"%b%d:%b:x:%b%b" % (entry.own[3:], self.ttl, self._channel, self._tail, note)
-        return member(self.holder, entry.request, [entry.place.lock], self.ttl, self._channel)
+        return members(self.holder, entry.request, self.ttl, self._channel)[0]
 
     def leave(self, entry: Entry) -> bytes:
         """The call that leaves nothing of the entry at a node."""

@@ -98,7 +98,7 @@ def judge(lease: Lease, subjects: list[Subject], replies: list[Reply | None], se
             else:
                 entry.lose_vote(node, sent_at)
                 if found[:1] == b"!":
-                    reasons[number] = f"evicted by {found[1:].decode()}"
+                    reasons[number] = f"evicted by {found[1:].decode(errors='replace')}"
                 if node not in entry.votes:
                     strayed.add(number)
     unanswered = {node for node, reply in enumerate(replies) if reply is None}

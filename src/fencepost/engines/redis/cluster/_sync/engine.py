@@ -14,12 +14,17 @@ from fencepost.drivers.tls import TLS_OPTIONS
 from fencepost.engines.redis._sync.engine import RedisEngine
 from fencepost.engines.redis._sync.server import Node, Server
 from fencepost.engines.redis.address import OPTIONS, Address, addresses
+from fencepost.engines.redis.cluster.slot import moved_to, ranges_of
 from fencepost.engines.redis.key import Shard, shard_of, slot_of
 from fencepost.engines.redis.resp import Reply, ReplyError, pack
 from fencepost.engines.redis.script import Script
-from fencepost.engines.redis.trouble import explain
+from fencepost.engines.redis.shape import is_page
+from fencepost.engines.redis.trouble import explain, strange
 from fencepost.engines.redis.wire import threads as wire
 from fencepost.errors import EngineError, Unavailable
+
+# How often a server may say that there are more keys.
+MOST_PAGES = 10_000
 
 
 class Cluster(Server):
@@ -38,7 +43,9 @@ class Cluster(Server):
         node = self._slots.get(slot) or self._find(slot)
         try:
             reply = node.link.call(command)
-            return self._settle(node, script, command, slot, reply) if type(reply) is ReplyError else reply
+            if type(reply) is int and script.counts:
+                return reply
+            return self._settle(node, script, command, slot, reply)
         except Unavailable:
             self._distrust(node)
             raise
@@ -69,7 +76,7 @@ class Cluster(Server):
                 self._distrust(node)
                 found = [found] * len(indices)
             for index, reply in zip(indices, found, strict=True):
-                if type(reply) is ReplyError:
+                if not isinstance(reply, EngineError):
                     slot, command = commands[index]
                     try:
                         reply = self._settle(node, script, command, slot, reply)
@@ -84,14 +91,21 @@ class Cluster(Server):
         found = []
         for node in set(self._slots.copy().values()):
             cursor = b"0"
-            while True:
+            for _ in range(MOST_PAGES):
                 reply = node.link.call(pack("SCAN", cursor, "MATCH", "fencepost{*}?names", "COUNT", 10_000))
                 if isinstance(reply, ReplyError):
                     raise explain(reply, node.address)
+                if not is_page(reply):
+                    node.link.reset()
+                    raise strange(node.address)
                 cursor, keys = reply
                 found += [(slot_of(key), key) for key in keys]
                 if cursor == b"0":
                     break
+                if runtime.time_left() <= 0:
+                    raise Unavailable(f"redis at {node.address} has more keys than could be looked through in time")
+            else:
+                raise Unavailable(f"redis at {node.address} has more keys than can be looked through")
         return sorted(set(found))
 
     def listening_at(self) -> Address:
@@ -111,12 +125,14 @@ class Cluster(Server):
         if self._nodes.pop(address, None) is not None:
             self._nodes[address] = node
 
-    def _settle(self, node: Node, script: Script, command: bytes, slot: int, error: ReplyError) -> Reply:
-        if error.code != "MOVED":
+    def _settle(self, node: Node, script: Script, command: bytes, slot: int, reply: Reply) -> Reply:
+        if type(reply) is not ReplyError or reply.code != "MOVED":
             # ASK and TRYAGAIN: the slot is on its way. A script with several keys runs nowhere until it has arrived.
-            return node.settle(script, command, error)
-        host, _, port = str(error).split(" ")[2].rpartition(":")
-        other = self._slots[slot] = self._node_at(host or node.address.host, int(port))
+            return node.settle(script, command, reply)
+        where = moved_to(reply)
+        if where is None:
+            raise explain(reply, node.address)
+        other = self._slots[slot] = self._node_at(where[0] or node.address.host, where[1])
         return other.run(script, command)
 
     def _node_at(self, host: str, port: int) -> Node:
@@ -143,12 +159,15 @@ class Cluster(Server):
                 reply = node.link.call(pack("CLUSTER", "SLOTS"))
                 if isinstance(reply, ReplyError):
                     raise explain(reply, node.address)
+                ranges = ranges_of(reply)
+                if ranges is None:
+                    node.link.reset()
+                    raise strange(node.address)
             except EngineError as error:
                 failures.append(str(error))
                 continue
-            for first, last, (host, port, *_), *_ in reply:
-                owner = self._node_at(host.decode() or node.address.host, port)
-                self._slots.update(dict.fromkeys(range(first, last + 1), owner))
+            for slots, host, port in ranges:
+                self._slots.update(dict.fromkeys(slots, self._node_at(host or node.address.host, port)))
             return
         raise Unavailable(f"no server of the cluster answers: {'; '.join(failures)}")
 

@@ -44,4 +44,4 @@ if value and timely and ARGV[5] == '1' and string.sub(value, 1, 3) == 'fp:' and 
     return { 0, math.max(0, left), 0, KEYS[1], 'w', before }
   end
 end
-local lock, wait, open, lead, epoch = KEYS[1], ARGV[5] == '1', ARGV[6] == '1', 0, ARGV[7]
+local lock, wait, open, lead, epoch, list = KEYS[1], ARGV[5] == '1', ARGV[6] == '1', 0, ARGV[7], nil

@@ -15,11 +15,13 @@ local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
 local amiss = { known }
 local function why_gone(key)
-  for _, entry in ipairs(redis.call('LRANGE', KEYS[3], 0, -1)) do
-    local record = cjson.decode(entry)
-    local evicted = string.match(record[4], '^fp:([^:]*:[^:]*):') or string.match(record[4], '^#([^:]*:[^:]*):')
+  -- All names share the record: what somebody else has put there must not stop the renewal of them all.
+  for _, entry in ipairs(redis.pcall('LRANGE', KEYS[3], 0, -1)) do
+    local read, record = pcall(cjson.decode, entry)
+    local text = read and type(record) == 'table' and type(record[4]) == 'string' and record[4] or ''
+    local evicted = string.match(text, '^fp:([^:]*:[^:]*):') or string.match(text, '^#([^:]*:[^:]*):')
     if evicted == key then
-      return '!' .. record[5]
+      return '!' .. tostring(record[5])
     end
   end
   return '-'

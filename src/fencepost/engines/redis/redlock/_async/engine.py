@@ -24,11 +24,11 @@ from fencepost.core.traits import Traits
 from fencepost.core.url import Url
 from fencepost.engines.redis import record
 from fencepost.engines.redis.key import SINGLE, Place
-from fencepost.engines.redis.lease import member
+from fencepost.engines.redis.lease import members
 from fencepost.engines.redis.redlock._async.census import names
 from fencepost.engines.redis.redlock.agreement import agree
-from fencepost.engines.redis.redlock.answer import agreed, ahead, is_void, note_votes
-from fencepost.engines.redis.redlock.ballot import Ballot, any_reply, is_one, is_vote
+from fencepost.engines.redis.redlock.answer import agreed, ahead, note_votes
+from fencepost.engines.redis.redlock.ballot import Ballot, any_reply, is_one, is_void, is_vote
 from fencepost.engines.redis.redlock.fleet import aio as fleet
 from fencepost.engines.redis.redlock.lease import Entry, Lease
 from fencepost.engines.redis.redlock.renewal import LOST, compose, judge
@@ -158,11 +158,11 @@ class AsyncRedlockEngine:
             self._forget(lease, FORGOTTEN)
             return Gone(FORGOTTEN)
         if any(map(is_void, ballot.replies)):
-            if epoch == lease.epochs.now:
+            if epoch != lease.epochs.now:
+                # Another thread's claim was given up while this was on its way: it did nothing there.
+                return await self.claim(request, wait=wait)
+            if ballot.answered < self._majority:
                 lease.epochs.advance()
-                raise Unavailable("nodes have heard more of this lease than we have said")
-            # Another thread's claim was given up while this was on its way: it did nothing there.
-            return await self.claim(request, wait=wait)
         ballot.check(self._majority)
         if not wait:
             return await self._refuse(lease, entry, ballot)
@@ -327,7 +327,7 @@ class AsyncRedlockEngine:
         if lease is not None and entry is not None:
             text = lease.member(entry)
         else:
-            text = member(holder, Request(holder, serial, (ask,)), [place.lock], 0, b"")
+            (text,) = members(holder, Request(holder, serial, (ask,)), 0, b"")
         ballot = Ballot(self._size, self._majority, is_one)
         words = b"%b%b$%d\r\n%b\r\n$%d\r\n%b\r\n" % (place.pair, MARK, len(own), own, len(text), text)
         commands = [RELEASE_HEAD + words] * self._size

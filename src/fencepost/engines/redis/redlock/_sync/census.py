@@ -5,13 +5,18 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 
+from fencepost._runtime import threads as runtime
 from fencepost.engines.redis.key import SINGLE
+from fencepost.engines.redis.record import names_of
 from fencepost.engines.redis.redlock.ballot import Ballot, any_reply
 from fencepost.engines.redis.redlock.fleet import threads as fleet
 from fencepost.engines.redis.redlock.script import NAMES
+from fencepost.errors import Unavailable
 
 # What means something in a pattern of keys.
 SPECIAL = re.compile(rb"[][*?^\\-]")
+# How often a node may say that there are more keys. It looks through 1,000 at a time.
+MOST_PAGES = 10_000
 
 
 def names(nodes: fleet.Fleet, size: int, majority: int, prefix: str, start: str) -> Sequence[str]:
@@ -22,7 +27,9 @@ def names(nodes: fleet.Fleet, size: int, majority: int, prefix: str, start: str)
     found: list[set[bytes]] = [set() for _ in where]
     failed: set[int] = set()
     going = set(range(size))
-    while going:
+    for _ in range(MOST_PAGES):
+        if not going:
+            break
         ballot = Ballot(size, size, any_reply, going)
         nodes.ask(NAMES, [NAMES.pack([], cursor, *patterns) for cursor in where], ballot)
         for node in list(going):
@@ -36,6 +43,11 @@ def names(nodes: fleet.Fleet, size: int, majority: int, prefix: str, start: str)
                 going.discard(node)
         if size - len(failed) < majority:
             raise ballot.trouble(majority)
+        if runtime.time_left() <= 0:
+            raise Unavailable("the nodes have more keys than could be looked through in time")
+    failed |= going
+    if size - len(failed) < majority:
+        raise Unavailable(f"{len(failed)} of {size} nodes have more keys than can be looked through")
     seen = Counter(lock for node, locks in enumerate(found) if node not in failed for lock in locks)
     enough = majority - len(failed)
-    return sorted(lock.decode()[len(prefix) :] for lock, count in seen.items() if count >= enough)
+    return names_of((lock for lock, count in seen.items() if count >= enough), prefix)

@@ -11,9 +11,9 @@ from fencepost.engines.redis.address import Address
 from fencepost.engines.redis.redlock.ballot import GRACE, PENDING, Ballot, any_reply
 from fencepost.engines.redis.redlock.script import CLAIMS, GIVING_BACK
 from fencepost.engines.redis.redlock.waiter import Waiter
-from fencepost.engines.redis.resp import Reply, ReplyError, pack
+from fencepost.engines.redis.resp import Reply, ReplyError, message_of, pack
 from fencepost.engines.redis.script import Script
-from fencepost.engines.redis.trouble import explain, unreachable
+from fencepost.engines.redis.trouble import explain, strange, unreachable
 from fencepost.engines.redis.wire.aio import Connection, connect
 from fencepost.errors import EngineError, Unavailable
 
@@ -66,7 +66,7 @@ class Fleet:
             else:
                 ballot.ways[node] = PENDING
                 future = self._spawn(self._connect_and_send(node, command, ballot))
-            future.add_done_callback(partial(self._heard, decision, ballot, node, script, command))
+            future.add_done_callback(partial(self._heard, decision, ballot, node, script, command, False))
         if not ballot.decided:
             await self._wait(decision)
         if not ballot.decided and not ballot.is_known:
@@ -87,12 +87,14 @@ class Fleet:
         node: int,
         script: Script | None,
         command: bytes,
+        loaded: bool,
         future: "asyncio.Future[Reply]",
     ) -> None:
         error = ConnectionError("closed here") if future.cancelled() else future.exception()
         if error is None:
             reply = future.result()
-            if type(reply) is not ReplyError:
+            connection = self._connections[node]
+            if type(reply) is not ReplyError and (script is None or script.fits(reply)):
                 if decision.done():
                     ballot.ways[node] = None
                 elif ballot.hear(node, reply):
@@ -100,8 +102,11 @@ class Fleet:
                 elif ballot.is_known:
                     asyncio.get_running_loop().call_later(GRACE, _finish, decision)
                 return
-            connection = self._connections[node]
-            if reply.code == "NOSCRIPT" and connection is not None and script is not None:
+            if type(reply) is not ReplyError:
+                error = strange(self._nodes[node])
+                if connection is not None:
+                    connection.end(error)
+            elif reply.code == "NOSCRIPT" and connection is not None and script is not None and not loaded:
                 # It did not run. Also when nobody waits for it any more: what comes next may rely on it.
                 connection.send(script.load).add_done_callback(_look_away)
                 if decision.done() and script in CLAIMS:
@@ -109,9 +114,10 @@ class Fleet:
                     ballot.ways[node] = None
                     return
                 again = connection.send(command)
-                again.add_done_callback(partial(self._heard, decision, ballot, node, script, command))
+                again.add_done_callback(partial(self._heard, decision, ballot, node, script, command, True))
                 return
-            error = explain(reply, self._nodes[node])
+            else:
+                error = explain(reply, self._nodes[node])
         elif not isinstance(error, EngineError):
             error = unreachable(error, self._nodes[node], self._timeout)
         if not decision.done() and ballot.fail(node, error):
@@ -255,8 +261,9 @@ class Ears:
             decision.set_result(None)
 
     def _heard(self, node: int, reply: Reply) -> None:
-        if isinstance(reply, list) and reply[0] == b"message":
-            self._deliver(node, reply[2])
+        message = message_of(reply)
+        if message is not None:
+            self._deliver(node, message)
 
     def _ended(self) -> None:
         for waiter in self._present:

@@ -13,12 +13,12 @@ from fencepost._runtime.clock import LONGEST_NAP, boottime
 from fencepost._runtime.watch import Watch
 from fencepost.engines.redis.address import Address
 from fencepost.engines.redis.redlock.ballot import GRACE, Ballot
-from fencepost.engines.redis.redlock.fleet.peer import NOBODY, TRUSTED, Peer
+from fencepost.engines.redis.redlock.fleet.peer import NOBODY, PUSHED, TRUSTED, Peer
 from fencepost.engines.redis.redlock.script import CLAIMS, GIVING_BACK
 from fencepost.engines.redis.redlock.waiter import Waiter
-from fencepost.engines.redis.resp import Reply, ReplyError, pack
+from fencepost.engines.redis.resp import Reply, ReplyError, message_of, pack
 from fencepost.engines.redis.script import Script
-from fencepost.engines.redis.trouble import explain, unreachable
+from fencepost.engines.redis.trouble import explain, strange, unreachable
 from fencepost.errors import EngineError, Unavailable
 
 MOST_IDLE = 16
@@ -97,8 +97,8 @@ class Crew:
         self._loads = loads
         self.peers: list[Peer | None] = [None] * len(nodes)
         self._ticket = 0
-        # What was asked last, for nodes that answer late that they do not know the script.
-        self._asked: deque[tuple[int, Script | None, Sequence[bytes], Ballot]] = deque(maxlen=REMEMBERED)
+        # What was asked last, for nodes that answer late that they do not know the script; and those that were told it.
+        self._asked: deque[tuple[int, Script | None, Sequence[bytes], Ballot, set[int]]] = deque(maxlen=REMEMBERED)
         # Kept from one question to the next: to make it anew takes longer than to be woken by late answers.
         self._poll = select.poll()
         self._owners: dict[int, int] = {}
@@ -124,7 +124,7 @@ class Crew:
                     others = others or late()
                     commands = [*commands[:node], others[node], *commands[node + 1 :]]
         ballot.crew = self
-        self._asked.append((ticket, script, commands, ballot))
+        self._asked.append((ticket, script, commands, ballot, set()))
         for node in ballot.asked:
             peer = peers[node]
             try:
@@ -147,12 +147,18 @@ class Crew:
                 assert peer is not None
                 try:
                     for heard, reply in peer.advance():
-                        if type(reply) is ReplyError and reply.code == "NOSCRIPT":
-                            self._load(peer, node, heard)
-                        elif heard != ticket:
+                        if heard == PUSHED:
+                            # What it answers next may be to this, too.
+                            raise ValueError("the server answered what nobody asked")
+                        unknown = type(reply) is ReplyError and reply.code == "NOSCRIPT"
+                        if unknown and self._load(peer, node, heard):
+                            continue
+                        if heard != ticket:
                             self._note(heard, node)
                         elif type(reply) is ReplyError:
                             ballot.fail(node, explain(reply, peer.address))
+                        elif script is not None and not script.fits(reply):
+                            raise strange(peer.address)
                         else:
                             ballot.hear(node, reply)
                     if peer.changed:
@@ -167,7 +173,7 @@ class Crew:
 
     def _note(self, ticket: int, node: int) -> None:
         """It has answered what nobody waits for any more."""
-        for number, _, _, ballot in reversed(self._asked):
+        for number, _, _, ballot, _ in reversed(self._asked):
             if number == ticket:
                 ballot.ways[node] = None
                 return
@@ -182,18 +188,22 @@ class Crew:
             except (OSError, ValueError, EngineError):
                 self._close(node)
 
-    def _load(self, peer: Peer, node: int, ticket: int) -> None:
+    def _load(self, peer: Peer, node: int, ticket: int) -> bool:
         """It did not run. Also when nobody waits for it any more: others may wait for what it does.
 
         But a vote that nobody waits for may have been given back meanwhile: asked for now, nobody would give it back.
+        A node that is told the script, and does not know it then, is not told again.
         """
-        for number, script, commands, ballot in self._asked:
-            if number == ticket and script is not None:
+        for number, script, commands, ballot, told in self._asked:
+            if number == ticket and script is not None and node not in told:
+                told.add(node)
                 peer.say(script.load, NOBODY)
                 if ticket == self._ticket or script not in CLAIMS:
                     peer.say(commands[node], ticket)
                 else:
                     ballot.ways[node] = None
+                return True
+        return False
 
     def _watch(self, peer: Peer, node: int) -> None:
         """Wait for what it wants from now on."""
@@ -380,8 +390,10 @@ class Ears:
             self._failures.pop(node, None)
             self._hearing.add(node)
             self._watch.ring_all()
-        elif reply[0] == b"message":
-            self._deliver(node, reply[2])
+        else:
+            message = message_of(reply)
+            if message is not None:
+                self._deliver(node, message)
 
     def _lose(self, node: int, error: BaseException) -> None:
         peer = self._peers.pop(node, None)

@@ -13,12 +13,12 @@ from fencepost.core.url import Url
 from fencepost.drivers.tls import TLS_OPTIONS
 from fencepost.engines.redis._sync.engine import RedisEngine
 from fencepost.engines.redis._sync.server import Node, Server
-from fencepost.engines.redis.address import OPTIONS, SENTINEL_PORT, Address, addresses, database
+from fencepost.engines.redis.address import MOST_PORT, OPTIONS, SENTINEL_PORT, Address, addresses, database
 from fencepost.engines.redis.redlock.ballot import Ballot, any_reply
 from fencepost.engines.redis.redlock.fleet import threads as fleet
 from fencepost.engines.redis.resp import Reply, ReplyError, pack
 from fencepost.engines.redis.script import Script
-from fencepost.engines.redis.trouble import explain
+from fencepost.engines.redis.trouble import explain, strange
 from fencepost.engines.redis.wire import threads as wire
 from fencepost.errors import EngineError, Unavailable
 
@@ -122,15 +122,18 @@ class Master(Server):
 
     def _named(self, reply: Reply) -> Address | None:
         match reply:
-            case [bytes(host), bytes(port)] if port.isdigit():
+            case [bytes(host), bytes(port)] if port.isdigit() and len(port) <= 5 and 0 < int(port) <= MOST_PORT:
                 return self._like.at(host.decode(errors="replace"), int(port))
         return None
 
     def _check(self, address: Address) -> None:
         """A sentinel may not have heard yet, and a master may have been told otherwise meanwhile."""
-        role = _once(address, self._patience, pack("ROLE"))
-        if role[0] != b"master":
-            raise Unavailable(f"redis at {address} is a {role[0].decode()} now")
+        match _once(address, self._patience, pack("ROLE")):
+            case [b"master", *_]:
+                return
+            case [bytes(role), *_]:
+                raise Unavailable(f"redis at {address} is a {role.decode(errors='replace')} now")
+        raise strange(address)
 
 
 def _once(address: Address, patience: float, command: bytes) -> Reply:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from fencepost._runtime import aio as runtime
 from fencepost._runtime.lobby import Lobby
 from fencepost.engines.redis.address import Address
-from fencepost.engines.redis.resp import Reply, ReplyError, pack
+from fencepost.engines.redis.resp import Reply, ReplyError, message_of, pack
 from fencepost.engines.redis.trouble import explain, unreachable
 from fencepost.engines.redis.waiter import Waiter
 from fencepost.engines.redis.wire.aio.connection import Connection, connect
@@ -60,8 +60,9 @@ class Ear:
             self._connection.end(ConnectionError("closed here"))
 
     def _heard(self, reply: Reply) -> None:
-        if isinstance(reply, list) and reply[0] == b"message":
-            self._deliver(reply[2])
+        message = message_of(reply)
+        if message is not None:
+            self._deliver(message)
 
     def _ended(self) -> None:
         self.is_open = False

@@ -48,6 +48,11 @@ class Link:
         except (OSError, ValueError) as error:
             raise unreachable(error, self.address, self.patience) from error
 
+    def reset(self) -> None:
+        """What was said on it makes no sense: the next call makes another connection."""
+        if self._connection is not None:
+            self._connection.end(ConnectionError("the server gave an answer that makes no sense"))
+
     def close(self) -> None:
         self._closed = True
         if self._connection is not None:

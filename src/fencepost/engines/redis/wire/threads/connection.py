@@ -1,13 +1,15 @@
 """One blocking connection."""
 
+import math
 import select
 import socket
 from collections import deque
 
 from fencepost._runtime import threads
+from fencepost._runtime.clock import boottime
 from fencepost._runtime.wire import Wire, dial
 from fencepost.engines.redis.address import Address
-from fencepost.engines.redis.resp import Parser, Reply, ReplyError
+from fencepost.engines.redis.resp import MESSAGE, Parser, Reply, ReplyError, message_of
 from fencepost.engines.redis.trouble import explain, unreachable
 
 CHUNK = 8192
@@ -35,33 +37,61 @@ class Connection(Wire):
     def fileno(self) -> int:
         return self.socket.fileno()
 
-    def read(self, data: bytes = b"") -> Reply:
-        """The next reply; `data` is what was received already."""
+    def read(self, data: bytes = b"", until: float = math.inf) -> Reply:
+        """The next reply, whole by `until`; `data` is what was received of it already."""
         if not self.waiting:
-            self._feed(data or self.recv(CHUNK))
+            self._feed(data or self.recv(CHUNK), until)
         return self.waiting.popleft()
+
+    def read_all(self, count: int, until: float) -> list[Reply]:
+        """So many replies, all of them by `until`."""
+        found = []
+        for _ in range(count):
+            if not self.waiting:
+                # What has come already is taken, however late we are.
+                self._hurry(max(0.001, until - boottime()))
+                self._feed(self.recv(CHUNK), until)
+            found.append(self.waiting.popleft())
+        return found
 
     def read_messages(self) -> list[bytes]:
         """What has been published since, as soon as there is something to read; it may be none."""
-        data = b"" if self.waiting else self.recv(SMALL_CHUNK)
-        if data and not self._parser.is_midway:
-            # One message that comes alone, as most do, is not worth a parser: whoever waits for it has just woken up,
-            # and every line that runs then is read from memory first.
-            parts = data.split(b"\r\n")
-            if len(parts) == 8 and parts[2] == b"message" and not parts[7]:
-                return [parts[6]]
-        replies = [self.read(data), *self.waiting]
+        if not self.waiting:
+            data = self.recv(SMALL_CHUNK)
+            if data and not self._parser.is_midway:
+                # One message that comes alone, as most do, is not worth a parser: whoever waits for it has just woken
+                # up, and every line that runs then is read from memory first.
+                parts = data.split(b"\r\n")
+                if len(parts) == 8 and data.startswith(MESSAGE) and parts[5] == b"$%d" % len(parts[6]) and not parts[7]:
+                    return [parts[6]]
+            self._take_in(data)
+        replies = list(self.waiting)
         self.waiting.clear()
-        return [reply[2] for reply in replies if isinstance(reply, list) and reply[0] == b"message"]
+        return [message for message in map(message_of, replies) if message is not None]
 
-    def _feed(self, data: bytes) -> None:
-        while True:
-            if not data:
-                raise ConnectionError("the server closed the connection")
-            self.waiting.extend(self._parser.feed(data))
-            if self.waiting:
-                return
-            data = self.recv(CHUNK)
+    def _feed(self, data: bytes, until: float) -> None:
+        """Until there is a reply: all of its pieces by then."""
+        self._take_in(data)
+        if self.waiting:
+            return
+        until = min(until, boottime() + threads.time_left())
+        while not self.waiting:
+            left = until - boottime()
+            if left <= 0:
+                raise TimeoutError
+            self._hurry(left)
+            self._take_in(self.recv(CHUNK))
+
+    def _take_in(self, data: bytes) -> None:
+        if not data:
+            raise ConnectionError("the server closed the connection")
+        self.waiting.extend(self._parser.feed(data))
+
+    def _hurry(self, left: float) -> None:
+        """The next read takes no longer than that."""
+        self.begin(left)
+        # For whoever comes next.
+        self.is_hurried = True
 
 
 def _dial(address: Address, patience: float) -> socket.socket:
@@ -80,13 +110,13 @@ def _dial(address: Address, patience: float) -> socket.socket:
 def connect(address: Address, patience: float) -> Connection:
     """A connection that the server has let in."""
     connection: Connection | None = None
+    until = boottime() + patience
     try:
         connection = Connection(address, patience)
         greeting = address.greeting()
         if greeting:
             connection.sendall(b"".join(greeting))
-        for _ in greeting:
-            reply = connection.read()
+        for reply in connection.read_all(len(greeting), until):
             if isinstance(reply, ReplyError):
                 raise explain(reply, address)
         return connection

@@ -36,7 +36,7 @@ class Ear:
             connection = connect(address, patience)
             try:
                 connection.sendall(pack("SUBSCRIBE", self.channel))
-                reply = connection.read()
+                (reply,) = connection.read_all(1, boottime() + patience)
             except BaseException as error:
                 connection.close()
                 if isinstance(error, OSError | ValueError):

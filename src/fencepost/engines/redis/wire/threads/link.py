@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 
+from fencepost._runtime.clock import boottime
 from fencepost._runtime.threads import calls
 from fencepost.engines.redis.address import Address
 from fencepost.engines.redis.resp import Reply
@@ -45,7 +46,10 @@ class Link:
 
     def drop(self, connection: Connection) -> None:
         connection.close()
-        # Those that are idle are of the same age or older: whatever ended this one has ended them.
+        self.reset()
+
+    def reset(self) -> None:
+        """Those that are idle are of the same age or older: whatever ended one has ended them."""
         while self._free:
             try:
                 self._free.pop().close()
@@ -54,6 +58,7 @@ class Link:
 
     def call(self, command: bytes) -> Reply:
         # Every command of every lock comes along here: `take`, `read` and `give_back`, without their calls.
+        until = boottime() + self.patience
         try:
             connection = self._free.pop()
             if connection.unread(0):
@@ -68,7 +73,7 @@ class Link:
             data = connection.recv(SMALL_CHUNK)
             # One number that comes alone, as most do, is not worth a parser.
             alone = data[:1] == b":" and data.find(b"\n") == len(data) - 1
-            reply = int(data[1:]) if alone else connection.read(data)
+            reply = int(data[1:]) if alone else connection.read(data, until)
         except BaseException as error:
             self.drop(connection)
             if isinstance(error, OSError | ValueError):
@@ -84,8 +89,9 @@ class Link:
         connection = self.take()
         try:
             connection.begin(self.patience)
+            until = boottime() + self.patience
             connection.sendall(commands)
-            replies = [connection.read() for _ in range(count)]
+            replies = connection.read_all(count, until)
         except BaseException as error:
             self.drop(connection)
             if isinstance(error, OSError | ValueError):
@@ -96,8 +102,7 @@ class Link:
 
     def close(self) -> None:
         self._closed = True
-        while self._free:
-            self._free.pop().close()
+        self.reset()
 
 
 def scatter(work: Sequence[tuple[Link, bytes, int]]) -> list[list[Reply] | EngineError]:
@@ -107,12 +112,13 @@ def scatter(work: Sequence[tuple[Link, bytes, int]]) -> list[list[Reply] | Engin
     try:
         for link, commands, _ in work:
             asked.append(_ask(link, commands))
+        asked_at = boottime()
         for (link, _, count), connection in zip(work, list(asked), strict=True):
             if isinstance(connection, EngineError):
                 found.append(connection)
                 continue
             try:
-                found.append([connection.read() for _ in range(count)])
+                found.append(connection.read_all(count, asked_at + link.patience))
             except (OSError, ValueError) as error:
                 link.drop(connection)
                 found.append(unreachable(error, link.address, link.patience))
