@@ -1,6 +1,8 @@
 """Several who begin to wait for one name at once share one watch, whatever becomes of the one that opens it."""
 
 import asyncio
+import itertools
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
@@ -27,6 +29,11 @@ class Ear:
         self.called = asyncio.Event()
         self.trouble: Unavailable | None = None
         self._lobby = Lobby()
+        self._numbers = itertools.count()
+
+    async def watch(self, words: Callable[[int], bytes], link: object) -> None:
+        await self.say(b"", link)
+        words(next(self._numbers))
 
     async def say(self, message: bytes, link: object) -> None:
         self.called.set()
@@ -65,9 +72,10 @@ class Scene:
         """Be the server, once a watch was asked for."""
         for _ in range(1000):
             await asyncio.sleep(0)
-            if views := [view for view in self.tower._views.values() if view.witness and self.ear.is_open]:
+            if views := [view for view in self.tower._views.values() if view.witness is not None]:
                 break
         for number in (views[0].number, views[0].witness):
+            assert number is not None
             self.tower.hear(said(number, CREATED, 11))
 
 

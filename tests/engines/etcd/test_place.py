@@ -318,7 +318,7 @@ def test_a_request_that_is_too_large_is_refused_and_in_nobody_s_way(url: str) ->
     with fencepost.connect(url, ttl=LASTING) as session:
         session.lock("a").acquire().release()
         with pytest.raises(Refused, match="larger than max"):
-            session.lock("a", note="x" * 2_200_000).acquire(timeout=PATIENCE)
+            session.election("a", value="x" * 2_200_000).acquire(timeout=PATIENCE)
         session.lock("a").acquire(timeout=PATIENCE).release()
 
 
@@ -326,7 +326,7 @@ async def test_a_request_that_is_too_large_is_refused_and_keeps_no_other_back(ur
     async with fencepost.connect_async(url, ttl=LASTING) as session:
         held = await session.lock("b").acquire()
         with pytest.raises(Refused, match="larger than max"):
-            await session.lock("a", note="x" * 2_200_000).acquire(timeout=PATIENCE)
+            await session.election("a", value="x" * 2_200_000).acquire(timeout=PATIENCE)
         await session.lock("a").acquire(timeout=PATIENCE)
         await held.release()
 

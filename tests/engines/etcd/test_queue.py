@@ -116,7 +116,7 @@ def leases(view: View) -> list[int]:
 
 
 def test_a_view_forgets_those_who_leave_after_it_was_read() -> None:
-    view = View(Place("", "a"), 1)
+    view = View(Place("", "a"))
     first, second = contender(10), contender(11)
     view.take_in([first, second], 11)
     # That one left before: the key was used again since.
@@ -127,7 +127,7 @@ def test_a_view_forgets_those_who_leave_after_it_was_read() -> None:
 
 
 def test_a_queue_read_before_the_latest_news_adds_those_who_came_and_nobody_who_left() -> None:
-    view = View(Place("", "a"), 1)
+    view = View(Place("", "a"))
     first, second, third = contender(10), contender(11), contender(12)
     view.take_in([first, second], 11)
     view.apply([Change(13, first.key, None)])
@@ -136,7 +136,7 @@ def test_a_queue_read_before_the_latest_news_adds_those_who_came_and_nobody_who_
 
 
 def test_a_view_says_when_it_may_have_forgotten_who_left() -> None:
-    view = View(Place("", "a"), 1)
+    view = View(Place("", "a"))
     view.is_live, view.live_from = True, 5
     assert not view.knows_since(4)
     assert view.knows_since(5)
@@ -151,7 +151,7 @@ def event(lease: int, revision: int) -> bytes:
 
 
 def test_a_waiter_is_concerned_by_its_own_end_and_by_that_of_the_one_before_it() -> None:
-    view = View(Place("", "a"), 1)
+    view = View(Place("", "a"))
     holder = Holder("h", "h")
     lease = Lease(holder)
     entry = lease.note(Request(holder, 1, (Ask("a"),)), [view.place])
@@ -180,7 +180,7 @@ def modes(view: View) -> list[tuple[int, Mode]]:
 
 
 def test_a_view_for_readers_sees_who_goes_on_as_a_reader_and_not_who_comes() -> None:
-    view = View(Place("", "a"), 1, for_readers=True)
+    view = View(Place("", "a"), for_readers=True)
     view.take_in([contender(10), contender(11)], 11)
     holder, came = rewritten(10, 13), rewritten(12, 12)
     assert not view.hear([message(2, _packed(came))])
@@ -189,7 +189,7 @@ def test_a_view_for_readers_sees_who_goes_on_as_a_reader_and_not_who_comes() -> 
 
 
 def test_a_queue_read_before_a_holder_went_on_as_a_reader_does_not_bring_the_writer_back() -> None:
-    view = View(Place("", "a"), 1, for_readers=True)
+    view = View(Place("", "a"), for_readers=True)
     # Heard before anything was read, and then once more with what is known.
     for _ in range(2):
         view.apply([Change(13, b"a/a", rewritten(10, 13))])
@@ -201,7 +201,7 @@ def test_a_queue_read_before_a_holder_went_on_as_a_reader_does_not_bring_the_wri
 
 
 def test_a_key_that_is_no_contender_is_not_made_one_by_being_written() -> None:
-    view = View(Place("", "a"), 1, for_readers=True)
+    view = View(Place("", "a"), for_readers=True)
     view.apply([Change(13, b"a/b/a", rewritten(10, 13)._replace(key=b"a/b/a"))])
     assert view.queue == []
 

@@ -1,5 +1,7 @@
 """What a watch stream says, and who is told."""
 
+import itertools
+
 import pytest
 
 from fencepost.core.claim import Ask, Request
@@ -9,6 +11,7 @@ from fencepost.drivers.etcd.protobuf import message, number, text
 from fencepost.engines.etcd.key import Place
 from fencepost.engines.etcd.lease import Entry, Lease
 from fencepost.engines.etcd.record import Contender
+from fencepost.engines.etcd.view import View
 from fencepost.engines.etcd.watchtower import LINGER, MOST_DOUBTS, Watchtower
 
 pytestmark = pytest.mark.unit
@@ -40,6 +43,7 @@ class Town:
 
     def __init__(self) -> None:
         self.now = 100.0
+        self.numbers = itertools.count()
         self.tower = Watchtower(lambda: self.now)
         self.place = Place("", "a")
         holder = Holder("h", "h")
@@ -59,15 +63,22 @@ class Town:
         entry.created = created
         return entry, Contender(entry.keys[0], created, self.lease.id, holder, serial, Ask("a"), ("a",))
 
+    def say(self, view: View) -> list[bytes]:
+        """What is said of it, on a stream where so many watches were asked for before."""
+        return [each if isinstance(each, bytes) else each(next(self.numbers)) for each in self.tower.words(view)]
+
     def open(self, revision: int = 11) -> int:
         view, waiter, new = self.tower.open(self.place)
         assert new
-        assert self.tower.words(view) == [watching(view.number), watching(view.number + 1)]
+        words = self.say(view)
+        assert view.number is not None
+        assert view.witness is not None
+        assert words == [watching(view.number), watching(view.number + 1)]
         self.tower.hear(said(view.number, CREATED, revision))
         assert not waiter.stirred
         self.tower.hear(said(view.witness, CREATED, revision))
         assert waiter.stirred
-        assert self.tower.words(view) == [ending(view.witness)]
+        assert self.say(view) == [ending(view.witness)]
         return view.number
 
 
@@ -202,16 +213,16 @@ def test_a_watch_that_something_was_written_beside_is_replaced_by_the_next() -> 
     town = Town()
     view, waiter, _ = town.tower.open(town.place)
     _, other, _ = town.tower.open(town.place)
-    town.tower.words(view)
-    first, second = view.number, view.witness
+    town.say(view)
+    first, second = 0, 1
     town.tower.hear(said(first, CREATED, 11))
     town.tower.hear(said(second, CREATED, 12))
     assert (waiter.stirred, other.stirred, view.is_live) == (True, False, False)
     third = second + 1
-    assert town.tower.words(view) == [ending(first), watching(third)]
+    assert town.say(view) == [ending(first), watching(third)]
     town.tower.hear(said(third, CREATED, 12))
     assert other.stirred
-    assert town.tower.words(view) == [ending(third)]
+    assert town.say(view) == [ending(third)]
     assert (view.number, view.is_live, view.live_from) == (second, True, 12)
 
 
@@ -229,16 +240,16 @@ def test_only_the_watch_that_is_kept_is_listened_to() -> None:
 def test_where_something_is_written_all_the_time_a_watch_is_taken_as_it_is() -> None:
     town = Town()
     view, waiter, _ = town.tower.open(town.place)
-    town.tower.words(view)
+    town.say(view)
     revision = 11
-    town.tower.hear(said(view.number, CREATED, revision))
-    for _ in range(MOST_DOUBTS):
+    town.tower.hear(said(0, CREATED, revision))
+    for witness in range(1, MOST_DOUBTS + 1):
         revision += 1
-        town.tower.hear(said(view.witness, CREATED, revision))
+        town.tower.hear(said(witness, CREATED, revision))
         assert not view.is_live
-        town.tower.words(view)
+        town.say(view)
     waiter.stirred = False
-    town.tower.hear(said(view.witness, CREATED, revision + 1))
+    town.tower.hear(said(MOST_DOUBTS + 1, CREATED, revision + 1))
     assert (view.is_live, waiter.stirred, view.live_from) == (True, True, revision)
 
 
@@ -246,7 +257,7 @@ def test_where_something_is_written_all_the_time_a_watch_is_taken_as_it_is() -> 
 def test_a_watch_that_is_not_let_in_is_over_and_why_is_told_once(number: int) -> None:
     town = Town()
     view, opener, _ = town.tower.open(town.place)
-    town.tower.words(view)
+    town.say(view)
     town.tower.hear(said(number, CREATED + CANCELLED))
     assert (view.is_over, opener.stirred) == (True, True)
     assert town.tower.take_refusal() == "etcdserver: no leader"
@@ -258,7 +269,7 @@ def test_what_is_live_stays_when_another_watch_is_not_let_in() -> None:
     watch = town.open()
     town.tower.station(town.entry, {"a": town.queue}, 12)
     view, _, _ = town.tower.open(Place("", "b"))
-    town.tower.words(view)
+    town.say(view)
     town.tower.hear(said(-1 & (1 << 64) - 1, CREATED + CANCELLED))
     assert view.is_over
     town.tower.hear(said(watch, left(b"a/ff", 13)))
@@ -276,8 +287,37 @@ def test_a_watch_that_is_still_being_opened_is_not_idle() -> None:
 def test_of_a_view_that_is_over_nothing_more_is_asked() -> None:
     town = Town()
     view, _, _ = town.tower.open(town.place)
-    town.tower.words(view)
-    town.tower.hear(said(view.witness, CANCELLED))
+    town.say(view)
+    town.tower.hear(said(1, CANCELLED))
     assert view.is_over
-    assert town.tower.words(view) == []
+    assert town.say(view) == []
     assert town.tower.is_empty
+
+
+def test_the_two_watches_of_a_view_may_be_confirmed_in_either_order() -> None:
+    town = Town()
+    view, waiter, _ = town.tower.open(town.place)
+    town.say(view)
+    town.tower.hear(said(1, CREATED, 11))
+    assert not waiter.stirred
+    town.tower.hear(said(0, CREATED, 11))
+    assert (waiter.stirred, view.is_live, view.number) == (True, True, 1)
+    assert town.say(view) == [ending(0)]
+    assert town.tower.station(town.entry, {"a": town.queue}, 12)
+    town.tower.hear(said(1, left(b"a/ff", 13)))
+    assert town.tower.has_won(town.entry)
+
+
+def test_a_number_of_a_lost_stream_is_another_s_on_the_next() -> None:
+    town = Town()
+    before, _, _ = town.tower.open(town.place)
+    town.say(before)
+    town.tower.drop_all()
+    town.numbers = itertools.count()
+    assert town.open() == 0
+    # Whoever opened the first is late to hear that it is over.
+    town.tower.drop(before)
+    assert town.say(before) == []
+    assert town.tower.station(town.entry, {"a": town.queue}, 12)
+    town.tower.hear(said(0, left(b"a/ff", 13)))
+    assert town.tower.has_won(town.entry)

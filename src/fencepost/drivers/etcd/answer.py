@@ -3,8 +3,21 @@
 import re
 from typing import Any, NamedTuple
 
-from fencepost.drivers.etcd.protobuf import fields, read_varint
+from fencepost.core.malformed import Malformed
+from fencepost.drivers.etcd.protobuf import BYTES, VARINT, fields, read_varint
 
+# Which kind each field is of, by its number, as far as it is looked at (api/etcdserverpb/rpc.proto).
+_KEY_VALUE = {1: BYTES, 2: VARINT, 3: VARINT, 5: BYTES, 6: VARINT}
+_RANGE = {1: BYTES, 2: BYTES, 3: VARINT}
+_TRANSACTION = {1: BYTES, 2: VARINT, 3: BYTES}
+_PART = {1: BYTES, 2: BYTES, 3: BYTES, 4: BYTES}
+_DELETION = {1: BYTES, 2: VARINT}
+_LEASE = {1: BYTES, 3: VARINT, 4: VARINT, 5: BYTES}
+_WATCH = {1: BYTES, 2: VARINT, 3: VARINT, 4: VARINT, 5: VARINT, 6: BYTES, 11: BYTES}
+_EVENT = {1: VARINT, 2: BYTES}
+_TOKEN = {2: BYTES}
+_STATUS = {1: BYTES, 2: BYTES, 4: VARINT}
+_HEADER = {2: VARINT}
 _NUMBER = rb"[\x80-\xff]*[\x00-\x7f]"
 HEADER = re.compile(rb"(?:\x08%b)?(?:\x10%b)?(?:\x18(%b))?" % (_NUMBER, _NUMBER, _NUMBER), re.DOTALL)
 
@@ -40,6 +53,20 @@ class Outcome:
         """What each of its parts gave, in order: `Found`, the count of a deletion, or an `Outcome` again."""
         return [_part(each) for each in self._raw]
 
+    def reads(self, count: int) -> list[Found]:
+        """What its last parts, so many of them, have read."""
+        found = [_part(each) for each in self._raw[-count:]]
+        if len(found) < count or not all(isinstance(each, Found) for each in found):
+            raise Malformed("a transaction was answered without what it was to read")
+        return found
+
+    def nested(self, count: int) -> "list[Outcome]":
+        """What came of its first parts, so many of them, each a transaction."""
+        found = [_part(each) for each in self._raw[:count]]
+        if len(found) < count or not all(isinstance(each, Outcome) for each in found):
+            raise Malformed("a transaction was answered without what came of its parts")
+        return found
+
 
 class Lease(NamedTuple):
     """`seconds` left, 0 or less if there is no such lease; `granted` seconds at first; the keys that live on it."""
@@ -74,7 +101,7 @@ class Status(NamedTuple):
 
 
 def pair(data: bytes) -> KeyValue:
-    found: dict[int, Any] = dict(fields(data))
+    found: dict[int, Any] = dict(fields(data, _KEY_VALUE))
     get = found.get
     return KeyValue(get(1, b""), get(2, 0), get(3, 0), get(5, b""), get(6, 0))
 
@@ -88,7 +115,7 @@ def _revision(header: bytes) -> int:
 def found(data: bytes) -> Found:
     revision, pairs, more = 0, [], False
     value: Any
-    for field, value in fields(data):
+    for field, value in fields(data, _RANGE):
         if field == 2:
             pairs.append(pair(value))
         elif field == 1:
@@ -101,7 +128,7 @@ def found(data: bytes) -> Found:
 def outcome(data: bytes) -> Outcome:
     revision, succeeded, parts = 0, False, []
     value: Any
-    for field, value in fields(data):
+    for field, value in fields(data, _TRANSACTION):
         if field == 3:
             parts.append(value)
         elif field == 2:
@@ -113,20 +140,21 @@ def outcome(data: bytes) -> Outcome:
 
 def _part(data: bytes) -> Any:
     inner: Any
-    for kind, inner in fields(data):
+    for kind, inner in fields(data, _PART):
         if kind == 1:
             return found(inner)
         if kind == 4:
             return outcome(inner)
-        about: dict[int, Any] = dict(fields(inner))
-        return about.get(2, 0)
+        if kind in _PART:
+            about: dict[int, Any] = dict(fields(inner, _DELETION))
+            return about.get(2, 0)
     return None
 
 
 def lease(data: bytes) -> Lease:
     seconds, granted, keys = 0, 0, []
     value: Any
-    for field, value in fields(data):
+    for field, value in fields(data, _LEASE):
         if field == 3:
             seconds = value
         elif field == 4:
@@ -141,7 +169,7 @@ def news(data: bytes) -> News:
     watch, header, created, ended, compacted, reason = 0, b"", False, False, 0, ""
     events = []
     value: Any
-    for field, value in fields(data):
+    for field, value in fields(data, _WATCH):
         if field == 11:
             events.append(value)
         elif field == 1:
@@ -163,7 +191,7 @@ def news(data: bytes) -> News:
 
 
 def change(event: bytes) -> Change:
-    about: dict[int, Any] = dict(fields(event))
+    about: dict[int, Any] = dict(fields(event, _EVENT))
     changed = pair(about.get(2, b""))
     return Change(changed.modified, changed.key, None if about.get(1) else changed)
 
@@ -176,13 +204,15 @@ def is_arrival(event: bytes) -> bool:
 
 def token(data: bytes) -> str:
     value: Any
-    for field, value in fields(data):
+    for field, value in fields(data, _TOKEN):
         if field == 2:
+            if not value.isascii() or not value.decode().isprintable():
+                raise Malformed("a token that no header could carry")
             return str(value.decode())
     return ""
 
 
 def status(data: bytes) -> Status:
-    about: dict[int, Any] = dict(fields(data))
-    header: dict[int, Any] = dict(fields(about.get(1, b"")))
-    return Status(header.get(2, 0), about.get(4, 0), about.get(2, b"").decode())
+    about: dict[int, Any] = dict(fields(data, _STATUS))
+    header: dict[int, Any] = dict(fields(about.get(1, b""), _HEADER))
+    return Status(header.get(2, 0), about.get(4, 0), about.get(2, b"").decode(errors="replace"))

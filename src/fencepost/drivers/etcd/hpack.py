@@ -1,10 +1,13 @@
 """Header blocks of HTTP/2 (RFC 7541), without the dynamic table: we ask the server for a table of size 0."""
 
+from fencepost.core.malformed import Malformed
 from fencepost.drivers.etcd import huffman
 
 # Of the 61 entries of the static table, those that say something here.
 STATUS = {8: b"200", 9: b"204", 10: b"206", 11: b"304", 12: b"400", 13: b"404", 14: b"500"}
 STATIC_ENTRIES = 61
+# No size or index that makes sense needs more bits; without an end, one number could be as long as all that is sent.
+LONGEST_SHIFT = 28
 
 
 def encode(headers: list[tuple[str, str]]) -> bytes:
@@ -27,18 +30,20 @@ def decode(block: bytes) -> dict[bytes, bytes]:
                 if index in STATUS:
                     found[b":status"] = STATUS[index]
                 elif not 0 < index <= STATIC_ENTRIES:
-                    raise ValueError("a header from a table that was not agreed on")
+                    raise Malformed("a header from a table that was not agreed on")
             elif first & 0xE0 == 0x20:
                 _, place = _integer(block, place, 5)
             else:
                 index, place = _integer(block, place, 6 if first & 0x40 else 4)
+                if index > STATIC_ENTRIES:
+                    raise Malformed("a header from a table that was not agreed on")
                 if index:
                     name = b":status" if index in STATUS else b""
                 else:
                     name, place = _text(block, place)
                 found[name], place = _text(block, place)
     except IndexError:
-        raise ValueError("a header block that ends too early") from None
+        raise Malformed("a header block that ends too early") from None
     return found
 
 
@@ -66,6 +71,8 @@ def _integer(block: bytes, place: int, bits: int) -> tuple[int, int]:
             shift += 7
             if byte < 128:
                 break
+            if shift > LONGEST_SHIFT:
+                raise Malformed("a number in a header that is too long")
     return value, place
 
 

@@ -2,6 +2,7 @@
 
 from collections import deque
 
+from fencepost.core.malformed import Malformed
 from fencepost.drivers.etcd import hpack
 
 DATA, HEADERS, RESET, SETTINGS, PING, GOAWAY, WINDOW_UPDATE, CONTINUATION = 0, 1, 3, 4, 6, 7, 8, 9
@@ -11,7 +12,11 @@ STANDARD_WINDOW = 65_535
 OUR_WINDOW = 1 << 20
 # Header table of size 0, no server push, and room for answers.
 OUR_SETTINGS = b"\x00\x01\x00\x00\x00\x00" + b"\x00\x02\x00\x00\x00\x00" + b"\x00\x04" + OUR_WINDOW.to_bytes(4)
+# The largest answer, frame and header block that are taken. Whoever announces or sends more is left. We did not ask for
+# larger frames than the standard's, and gRPC sends no headers of that size.
 LARGEST_MESSAGE = 64 << 20
+LARGEST_FRAME = 16_384
+LARGEST_HEADERS = 64 << 10
 # With this ping gRPC's servers measure the link, again as soon as it is answered. Answered at once, every call would
 # cost one more packet each way; so it is answered along with one call in so many.
 MEASURING_PING = bytes([2, 4, 16, 16, 9, 14, 7, 7])
@@ -59,10 +64,19 @@ class Stream:
         self.owed = 0
         self.done = False
         self.headers: dict[bytes, bytes] = {}
-        self._inbox = b""
+        # Grown in place: an answer may come in thousands of frames.
+        self._inbox: bytes | bytearray = b""
 
     def receive(self, data: bytes) -> None:
-        self._inbox = self._inbox + data if self._inbox else data
+        inbox = self._inbox
+        if not inbox:
+            self._inbox = data
+            return
+        if len(inbox) + len(data) > LARGEST_MESSAGE + LARGEST_FRAME:
+            raise Malformed("an answer without an end")
+        if not isinstance(inbox, bytearray):
+            inbox = self._inbox = bytearray(inbox)
+        inbox += data
 
     def messages(self) -> list[bytes]:
         """The messages that are complete by now; each is given once."""
@@ -70,12 +84,13 @@ class Stream:
         while len(inbox) - place >= 5:
             size = int.from_bytes(inbox[place + 1 : place + 5])
             if inbox[place] or size > LARGEST_MESSAGE:
-                raise ValueError("a compressed or oversized message")
+                raise Malformed("a compressed or oversized message")
             if len(inbox) - place - 5 < size:
                 break
-            found.append(inbox[place + 5 : place + 5 + size])
+            found.append(bytes(inbox[place + 5 : place + 5 + size]))
             place += 5 + size
-        self._inbox = inbox[place:]
+        if place:
+            self._inbox = inbox[place:]
         return found
 
 
@@ -137,7 +152,7 @@ class Conversation:
         return b"" if unsent else frame(RESET, 0, stream.id, (8).to_bytes(4))
 
     def feed(self, data: bytes) -> tuple[list[Stream], bytes]:
-        """The streams of which something has come, and what to send now. Raises ValueError if this is no HTTP/2."""
+        """The streams of which something has come, and what to send now. Raises `Malformed` if this is no HTTP/2."""
         if self._rest:
             data = self._rest + data
         stirred: list[Stream] = []
@@ -145,8 +160,8 @@ class Conversation:
         while end - place >= 9:
             size = int.from_bytes(data[place : place + 3])
             stop = place + 9 + size
-            if size > 1 << 20:
-                raise ValueError("an oversized frame: is this an etcd server?")
+            if size > LARGEST_FRAME:
+                raise Malformed("an oversized frame: is this an etcd server?")
             if stop > end:
                 break
             number = int.from_bytes(data[place + 5 : place + 9]) & 0x7FFFFFFF
@@ -165,7 +180,7 @@ class Conversation:
 
     def _take(self, kind: int, flags: int, number: int, payload: bytes) -> Stream | None:
         if self._block is not None and kind != CONTINUATION:
-            raise ValueError("a header block that is not continued")
+            raise Malformed("a header block that is not continued")
         stream = self.streams.get(number)
         if kind == DATA:
             self._owe(stream, len(payload))
@@ -179,10 +194,12 @@ class Conversation:
             return self._headers(number, flags, payload[5:] if flags & PRIORITY else payload)
         if kind == CONTINUATION:
             if self._block is None:
-                raise ValueError("a continuation of nothing")
-            number, before, block = self._block
+                raise Malformed("a continuation of nothing")
+            before, began, block = self._block
+            if number != before:
+                raise Malformed("a header block that another stream continues")
             self._block = None
-            return self._headers(number, before | flags, block + payload)
+            return self._headers(number, began | flags & END_HEADERS, block + payload)
         if kind == RESET and stream is not None:
             stream.headers.setdefault(b"grpc-message", b"the server ended the call")
             self._finish(stream)
@@ -191,6 +208,8 @@ class Conversation:
         return None
 
     def _headers(self, number: int, flags: int, block: bytes) -> Stream | None:
+        if len(block) > LARGEST_HEADERS:
+            raise Malformed("headers without an end")
         if not flags & END_HEADERS:
             self._block = (number, flags & END_STREAM, block)
             return None
@@ -249,6 +268,8 @@ class Conversation:
                 stream.window += value - self._stream_window
             self._stream_window = value
         elif what == MAX_FRAME_SIZE:
+            if value < LARGEST_FRAME:
+                raise Malformed("a server that takes frames of no size")
             self._frame_size = min(value, 1 << 20)
         elif what == MAX_CONCURRENT_STREAMS:
             self._most_streams = value
@@ -296,4 +317,8 @@ def _prefix(body: bytes) -> bytes:
 
 
 def _unpadded(payload: bytes, flags: int) -> bytes:
-    return payload[1 : len(payload) - payload[0]] if flags & PADDED else payload
+    if not flags & PADDED:
+        return payload
+    if not payload or payload[0] >= len(payload):
+        raise Malformed("a frame with more padding than there is of it")
+    return payload[1 : len(payload) - payload[0]]

@@ -1,8 +1,12 @@
 """The encoding of protocol buffers: numbered fields, each a number or bytes."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+
+from fencepost.core.malformed import Malformed
 
 VARINT, FIXED64, BYTES, FIXED32 = 0, 1, 2, 5
+ANY: Mapping[int, int] = {}
+LARGEST = (1 << 64) - 1
 SMALL = [bytes([number]) for number in range(128)]
 
 
@@ -32,8 +36,11 @@ def message(field: int, value: bytes) -> bytes:
     return varint(field << 3 | BYTES) + varint(len(value)) + value
 
 
-def fields(data: bytes) -> "Iterator[tuple[int, int | bytes]]":
-    """What is in a message, field by field. Raises ValueError if it is none."""
+def fields(data: bytes, kinds: Mapping[int, int] = ANY) -> "Iterator[tuple[int, int | bytes]]":
+    """What is in a message, field by field. Raises `Malformed` if it is none, or has one of `kinds` as another kind.
+
+    Fields that are not in `kinds` may be of any: newer servers say more.
+    """
     place, end = 0, len(data)
     try:
         while place < end:
@@ -42,13 +49,15 @@ def fields(data: bytes) -> "Iterator[tuple[int, int | bytes]]":
             if tag > 127:
                 tag, place = read_varint(data, place - 1)
             kind = tag & 7
+            if kinds.get(tag >> 3, kind) != kind:
+                raise Malformed(f"field {tag >> 3} of a message is of another kind")
             if kind == BYTES:
                 size = data[place]
                 place += 1
                 if size > 127:
                     size, place = read_varint(data, place - 1)
                 if place + size > end:
-                    raise ValueError("a message ends in the middle of a field")
+                    raise Malformed("a message ends in the middle of a field")
                 yield tag >> 3, data[place : place + size]
                 place += size
             elif kind == VARINT:
@@ -60,9 +69,11 @@ def fields(data: bytes) -> "Iterator[tuple[int, int | bytes]]":
             elif kind in (FIXED64, FIXED32):
                 place += 8 if kind == FIXED64 else 4
             else:
-                raise ValueError(f"a field of unknown kind {kind}")
+                raise Malformed(f"a field of unknown kind {kind}")
+        if place > end:
+            raise Malformed("a message ends in the middle of a field")
     except IndexError:
-        raise ValueError("a message ends in the middle of a field") from None
+        raise Malformed("a message ends in the middle of a field") from None
 
 
 def read_varint(data: bytes, place: int) -> tuple[int, int]:
@@ -72,7 +83,7 @@ def read_varint(data: bytes, place: int) -> tuple[int, int]:
         place += 1
         value |= (byte & 127) << shift
         if byte < 128:
-            return value, place
+            return value & LARGEST, place
         shift += 7
         if shift > 63:
-            raise ValueError("a number that is too long")
+            raise Malformed("a number that is too long")

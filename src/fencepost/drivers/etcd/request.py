@@ -12,6 +12,8 @@ WATCH, AUTHENTICATE, STATUS = (
     "/etcdserverpb.Auth/Authenticate",
     "/etcdserverpb.Maintenance/Status",
 )
+# Their streams stay open until the answer is here: at the end of what we say etcd's grpc-proxy gives up the call.
+KEPT_OPEN = frozenset([LEASE_KEEP_ALIVE])
 ASCENDING, DESCENDING, BY_CREATION = number(5, 1), number(5, 2), number(6, 2)
 
 
@@ -107,14 +109,16 @@ def lease_time_to_live(lease: int, *, keys: bool = False) -> bytes:
 
 
 def watch(number_of_watch: int, key: bytes) -> bytes:
-    """Tell of every change of one key from now on."""
+    """Tell of every change of one key from now on.
+
+    We number watches ourselves, so as to know them by it: on each stream from 0, in the order in which they are asked
+    for. etcd would give them the same numbers; its grpc-proxy does, whatever it is told.
+    """
     return message(1, text(1, key) + number(7, number_of_watch))
 
 
 def watch_range(number_of_watch: int, key: bytes, end: bytes, *, writes: bool) -> bytes:
-    """Tell of every deletion from now on, and with `writes` of those, too. We number watches ourselves, so as to know
-    them by it.
-    """
+    """Tell of every deletion from now on, and with `writes` of those, too."""
     # The filter for puts is number 0 in a list, which must be written out.
     deletions_only = b"" if writes else b"\x2a\x01\x00"
     return message(1, text(1, key) + text(2, end) + deletions_only + number(7, number_of_watch))

@@ -59,10 +59,10 @@ def result(stream: Stream) -> bytes:
         messages = stream.messages()
         if messages:
             return messages[0]
-    code = headers.get(b"grpc-status", b"")
+    code = headers.get(b"grpc-status", b"")[:9]
     message = unquote(headers.get(b"grpc-message", b"").decode(errors="replace"))
     if not code.isdigit():
-        status = headers.get(b":status", b"200").decode()
+        status = headers.get(b":status", b"200").decode(errors="replace")
         message = message or f"HTTP status {status} instead of an answer"
     raise RpcError(int(code) if code.isdigit() and code != OK else UNAVAILABLE, message or "no answer")
 

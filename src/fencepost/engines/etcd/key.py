@@ -9,6 +9,7 @@ import hashlib
 import re
 
 from fencepost.core.holder import Holder
+from fencepost.core.name import is_name
 from fencepost.drivers.etcd.answer import KeyValue
 from fencepost.drivers.etcd.request import prefix_end
 
@@ -59,7 +60,7 @@ def name_of(pair: KeyValue, prefix: str) -> str | None:
         name = head.decode()[len(prefix) :]
     except UnicodeDecodeError:
         return None
-    return name if name and "\0" not in name else None
+    return name if is_name(name) else None
 
 
 def withdrawn(prefix: str, lease: int, serial: bytes) -> bytes:

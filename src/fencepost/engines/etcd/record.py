@@ -4,12 +4,19 @@ Serials have one width, so that the value of one request differs from that of th
 """
 
 import json
+import re
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from fencepost.core.claim import Ask, Claim, Mode, Request
 from fencepost.core.holder import Holder
+from fencepost.core.malformed import STUMBLES, is_integer, is_text
+from fencepost.core.name import check_name
 from fencepost.drivers.etcd.answer import KeyValue
+
+SERIAL = re.compile("[0-9]{1,18}")
+# Of one request. etcd itself takes no more than 128 puts in a transaction, unless it is told to.
+MOST_NAMES = 10_000
 
 
 class Contender(NamedTuple):
@@ -54,15 +61,29 @@ def contender_of(pair: KeyValue, name: str) -> Contender:
     """Who stands there. Strangers are exclusive: that is all their clients know."""
     if pair.value.startswith(b"{"):
         try:
-            about = json.loads(pair.value)
-            mode, names = Mode(about["mode"]), tuple(about.get("names", (name,)))
-            ask = Ask(name, mode, about.get("weight", 1), about.get("limit", 1), about.get("note", ""))
-            holder = Holder(about["holder"], about["label"])
-            return Contender(pair.key, pair.created, pair.lease, holder, int(about["serial"]), ask, names)
-        except (ValueError, KeyError, TypeError):
+            return _ours(pair, name, json.loads(pair.value))
+        except STUMBLES:
             pass
     stranger = Holder(f"{pair.lease:x}", f"etcd lease {pair.lease:x}")
     return Contender(pair.key, pair.created, pair.lease, stranger, pair.created, Ask(name), (name,))
+
+
+def _ours(pair: KeyValue, name: str, about: dict[str, Any]) -> Contender:
+    """Of one of ours. Whatever is not as we write it is a stranger's, who may write what it likes."""
+    holder, serial = Holder(about["holder"], about["label"]), about["serial"]
+    names = tuple(check_name(each) for each in about.get("names", (name,)))
+    ask = Ask(name, Mode(about["mode"]), about.get("weight", 1), about.get("limit", 1), about.get("note", ""))
+    well_formed = (
+        all(map(is_text, (*holder, ask.note)))
+        and is_integer(ask.weight, 1)
+        and is_integer(ask.limit, 1)
+        and SERIAL.fullmatch(serial)
+        and name in names
+        and len(names) <= MOST_NAMES
+    )
+    if not well_formed:
+        raise ValueError("a record of somebody else's")
+    return Contender(pair.key, pair.created, pair.lease, holder, int(serial), ask, names)
 
 
 class Eviction(NamedTuple):
@@ -70,10 +91,18 @@ class Eviction(NamedTuple):
     by: str
 
 
+# What is told of an eviction whose record somebody has overwritten.
+UNREADABLE = Eviction("?", "?")
+
+
 def eviction_value(evicted: str, by: str) -> bytes:
     return json.dumps({"evicted": evicted, "by": by}, ensure_ascii=False).encode()
 
 
 def eviction_of(value: bytes) -> Eviction:
-    about = json.loads(value)
-    return Eviction(about["evicted"], about["by"])
+    try:
+        about = json.loads(value)
+        found = Eviction(about["evicted"], about["by"])
+    except STUMBLES:
+        return UNREADABLE
+    return found if all(map(is_text, found)) else UNREADABLE

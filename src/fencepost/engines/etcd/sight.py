@@ -52,5 +52,6 @@ class Sight:
 
 def _eviction(name: str, pair: KeyValue, lease: Lease) -> Eviction:
     about = eviction_of(pair.value)
-    token = int(pair.key.rpartition(b"\0")[2])
+    number = pair.key.rpartition(b"\0")[2]
+    token = int(number) if number.isdigit() and len(number) < 20 else 0
     return Eviction(name, token, about.evicted, about.by, float(max(0, lease.granted - lease.seconds)))

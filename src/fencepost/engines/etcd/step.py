@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from fencepost.core.claim import Ask, Claim, Mode
 from fencepost.drivers.etcd import request as ask
-from fencepost.drivers.etcd.answer import Found, Outcome
+from fencepost.drivers.etcd.answer import Outcome
 from fencepost.engines.etcd import key
 from fencepost.engines.etcd.key import Place
 from fencepost.engines.etcd.lease import Entry, Lease
@@ -124,7 +124,7 @@ def read_queues(places: Sequence[Place]) -> bytes:
 
 def queues_of(outcome: Outcome, places: Sequence[Place]) -> dict[str, list[Contender]]:
     """The queues that a transaction has read, which stand last in it."""
-    found: list[Found] = outcome.parts[-len(places) :]
+    found = outcome.reads(len(places))
     return {
         place.name: [contender_of(pair, place.name) for pair in part.pairs if place.is_contender(pair)]
         for place, part in zip(places, found, strict=True)

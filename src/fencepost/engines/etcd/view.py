@@ -9,6 +9,7 @@ In a long queue nearly all that is told concerns others: it is kept unread until
 
 from collections.abc import Iterable
 
+from fencepost.core.malformed import Malformed
 from fencepost.drivers.etcd.answer import Change, change, is_arrival
 from fencepost.drivers.etcd.waiter import Waiter
 from fencepost.engines.etcd.key import Place
@@ -20,13 +21,13 @@ MOST_UNREAD = 200
 
 
 class View:
-    def __init__(self, place: Place, number: int, *, for_readers: bool = False) -> None:
+    def __init__(self, place: Place, *, for_readers: bool = False) -> None:
         self.place = place
-        self.number = number
         self.for_readers = for_readers
-        # The watch opened right after it, which tells whether it keeps up; and one that is not needed any more.
-        self.witness = 0
-        self.surplus = 0
+        # Its watch; the one opened right after it, which tells whether it keeps up; and one that is needed no more.
+        self.number: int | None = None
+        self.witness: int | None = None
+        self.surplus: int | None = None
         self.doubts = 0
         # Whether the server has confirmed the watch: from then on nothing is missed.
         self.is_live = False
@@ -96,8 +97,16 @@ class View:
     def read(self) -> None:
         """Read what was told and not read before."""
         unread, self._unread = self._unread, []
-        if unread:
+        if not unread:
+            return
+        try:
             self.apply([change(event) for event in unread])
+        except Malformed:
+            # Nobody knows who has left: whoever waits here looks for itself, and opens another watch.
+            self.is_live, self.is_over = False, True
+            for entry in self.entries.values():
+                entry.waiter.stir()
+            raise
 
     def apply(self, changes: list[Change]) -> None:
         before = self.revision

@@ -3,8 +3,8 @@
 Readers have views of their own: theirs hear more, which would only disturb the others.
 """
 
-import itertools
 from collections.abc import Callable, Collection, Mapping
+from functools import partial
 
 from fencepost._runtime.state import StateLock
 from fencepost.drivers.etcd import answer, request
@@ -27,7 +27,6 @@ class Watchtower:
     def __init__(self, now: Callable[[], float]) -> None:
         self._now = now
         self._lock = StateLock()
-        self._numbers = itertools.count(1)
         self._views: dict[tuple[str, bool], View] = {}
         self._by_number: dict[int, View] = {}
         self._refusal: str | None = None
@@ -36,11 +35,12 @@ class Watchtower:
         """The view of a name, who is stirred when it is live, and whether its watch has yet to be asked for."""
         with self._lock:
             view = self._views.get((place.name, for_readers))
+            if view is not None and view.is_over:
+                view = None
             new = view is None
             if view is None:
-                view = View(place, next(self._numbers), for_readers=for_readers)
+                view = View(place, for_readers=for_readers)
                 self._views[place.name, for_readers] = view
-                self._by_number[view.number] = view
             view.idle_at = self._now()
             waiter = Waiter()
             waiter.stirred = view.is_live
@@ -48,8 +48,9 @@ class Watchtower:
                 view.openers.append(waiter)
             return view, waiter, new
 
-    def words(self, view: View) -> list[bytes]:
-        """What whoever opens the view is to say now, on and on until it is live, and once then.
+    def words(self, view: View) -> "list[bytes | Callable[[int], bytes]]":
+        """What whoever opens the view is to say now, on and on until it is live, and once then. A watch is asked for in
+        words that are made when its number is known.
 
         Two watches are opened, one right after the other. etcd opens a watch at the revision after the one that it has
         just looked up. If something is written in between, that is in the past already, and the watch is told
@@ -57,15 +58,20 @@ class Watchtower:
         revision as the first, nothing came between.
         """
         with self._lock:
-            ended, view.surplus = view.surplus, 0
-            said = [request.unwatch(ended)] if ended else []
-            opened = []
-            if not view.is_live and not view.is_over:
-                opened = [next(self._numbers)] if view.witness else [view.number, next(self._numbers)]
-                view.witness = opened[-1]
-                self._by_number[view.witness] = view
-            place, writes = view.place, view.for_readers
-            return [*said, *(request.watch_range(number, place.start, place.end, writes=writes) for number in opened)]
+            ended, view.surplus = view.surplus, None
+            said = [] if ended is None else [request.unwatch(ended)]
+            lacking = 0 if view.is_live or view.is_over else 2 if view.number is None else 1
+            return [*said, *[partial(self._watch, view)] * lacking]
+
+    def _watch(self, view: View, number: int) -> bytes:
+        with self._lock:
+            if not view.is_over:
+                self._by_number[number] = view
+                if view.number is None:
+                    view.number = number
+                else:
+                    view.witness = number
+            return request.watch_range(number, view.place.start, view.place.end, writes=view.for_readers)
 
     def drop(self, view: View) -> None:
         """It hears no more."""
@@ -74,12 +80,14 @@ class Watchtower:
 
     def drop_all(self) -> None:
         with self._lock:
-            for view in list(self._by_number.values()):
+            for view in list(self._views.values()):
                 self._drop(view)
 
     def _drop(self, view: View) -> None:
-        self._by_number.pop(view.number, None)
-        self._by_number.pop(view.witness, None)
+        for number in (view.number, view.witness):
+            # On another stream it is another's by now.
+            if number is not None and self._by_number.get(number) is view:
+                del self._by_number[number]
         if self._views.get((view.place.name, view.for_readers)) is view:
             del self._views[view.place.name, view.for_readers]
         view.is_live = False
@@ -122,7 +130,10 @@ class Watchtower:
                 entry.waiter.stir()
 
     def _created(self, view: View, number: int, revision: int) -> None:
-        if number == view.number:
+        if not view.live_from:
+            # Whichever of the two comes first: a proxy may turn them round.
+            if number != view.number:
+                view.number, view.witness = number, view.number
             view.live_from = revision
         elif revision == view.live_from or view.doubts >= MOST_DOUBTS:
             self._by_number.pop(number, None)
@@ -133,7 +144,8 @@ class Watchtower:
         else:
             # The first may lag: the second takes its place, and needs a witness of its own.
             view.doubts += 1
-            self._by_number.pop(view.number, None)
+            if view.number is not None:
+                self._by_number.pop(view.number, None)
             view.surplus, view.number, view.live_from = view.number, number, revision
             view.openers[0].stir()
 
@@ -195,4 +207,4 @@ class Watchtower:
 
     @property
     def is_empty(self) -> bool:
-        return not self._by_number
+        return not self._views

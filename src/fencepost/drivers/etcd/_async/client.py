@@ -1,13 +1,17 @@
 # Written by hand; the blocking twin under _sync is generated from it.
 """Calls to etcd, each tried once, at whichever member answers."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import TypeVar
 
+from fencepost.core.malformed import Malformed
 from fencepost.drivers.etcd import answer, request
 from fencepost.drivers.etcd.answer import Found, Lease, Outcome, Status
 from fencepost.drivers.etcd.endpoint import Endpoints
 from fencepost.drivers.etcd.trouble import RpcError, explain
 from fencepost.drivers.etcd.wire import aio as wire
+
+T = TypeVar("T")
 
 
 class AsyncClient:
@@ -17,20 +21,22 @@ class AsyncClient:
         self.link = wire.Link(endpoints, patience)
 
     async def read(self, selected: bytes) -> Found:
-        return answer.found(await self._call(request.KV_RANGE, selected))
+        return self._read(answer.found, await self._call(request.KV_RANGE, selected))
 
     async def commit(self, transaction: bytes) -> Outcome | None:
         """What came of a transaction; None if it was to put something on a lease that is gone: it did nothing."""
         try:
-            return answer.outcome(await self.link.call(request.KV_TXN, transaction))
+            answered = await self.link.call(request.KV_TXN, transaction)
         except RpcError as error:
             if error.lease_is_gone:
                 return None
-            return answer.outcome(await self._again(error, request.KV_TXN, transaction))
+            answered = await self._again(error, request.KV_TXN, transaction)
+        return self._read(answer.outcome, answered)
 
     async def lease_grant(self, lease: int, seconds: int) -> int:
         """For how many seconds it was granted: more than asked, if the cluster thinks that too short."""
-        return answer.lease(await self._call(request.LEASE_GRANT, request.lease_grant(lease, seconds))).seconds
+        answered = await self._call(request.LEASE_GRANT, request.lease_grant(lease, seconds))
+        return self._read(answer.lease, answered).seconds
 
     async def lease_revoke(self, lease: int) -> None:
         """End it, and with it every key on it. One that is gone already is fine."""
@@ -46,20 +52,28 @@ class AsyncClient:
         if listed:
             work.append((request.LEASE_TIME_TO_LIVE, request.lease_time_to_live(lease, keys=True)))
         found = await self._calls(work)
-        return answer.lease(found[0]).seconds, answer.lease(found[1]).keys if listed else []
+        kept = [self._read(answer.lease, each) for each in found]
+        return kept[0].seconds, kept[1].keys if listed else []
 
     async def leases(self, leases: Sequence[int]) -> list[Lease]:
         """How each of them stands."""
         if not leases:
             return []
         found = await self._calls([(request.LEASE_TIME_TO_LIVE, request.lease_time_to_live(each)) for each in leases])
-        return [answer.lease(each) for each in found]
+        return [self._read(answer.lease, each) for each in found]
 
     async def status(self) -> Status:
-        return answer.status(await self._call(request.STATUS, b""))
+        return self._read(answer.status, await self._call(request.STATUS, b""))
 
     def close(self) -> None:
         self.link.close()
+
+    def _read(self, decode: Callable[[bytes], T], answered: bytes) -> T:
+        try:
+            return decode(answered)
+        except Malformed:
+            self.link.distrust()
+            raise
 
     async def _call(self, path: str, body: bytes) -> bytes:
         try:
@@ -69,20 +83,29 @@ class AsyncClient:
 
     async def _again(self, error: RpcError, path: str, body: bytes) -> bytes:
         """A call that was not let in did not happen: let us introduce ourselves, and send it again."""
-        endpoints = self.link.endpoints
-        if not error.token_is_stale or endpoints.credentials is None:
-            raise explain(error) from error
-        endpoints.token = None
-        self.link.clear()
+        self._introduce(error)
         try:
             return await self.link.call(path, body)
         except RpcError as further:
             raise explain(further) from further
 
+    def _introduce(self, error: RpcError) -> None:
+        """Say anew who we are with the next call, if that was what stood in the way."""
+        endpoints = self.link.endpoints
+        if not error.token_is_stale or endpoints.credentials is None:
+            raise explain(error) from error
+        endpoints.token = None
+        self.link.clear()
+
     async def _calls(self, work: Sequence[wire.Call]) -> list[bytes]:
         found = await self.link.calls(work)
-        for each, (path, body) in zip(found, work, strict=True):
+        failed = next((each for each in found if isinstance(each, RpcError)), None)
+        if failed is not None:
+            self._introduce(failed)
+            found = await self.link.calls(work)
+        answered: list[bytes] = []
+        for each in found:
             if isinstance(each, RpcError):
-                again = await self._again(each, path, body)
-                return [again] if len(work) == 1 else await self._calls(work)
-        return [each for each in found if isinstance(each, bytes)]
+                raise explain(each) from each
+            answered.append(each)
+        return answered

@@ -5,8 +5,10 @@ from collections.abc import Callable, Sequence
 from typing import Any, cast
 
 from fencepost._runtime import aio as runtime
+from fencepost._runtime.clock import boottime
 from fencepost._runtime.lobby import Lobby
 from fencepost._runtime.protocol import Protocol
+from fencepost.core.malformed import Malformed
 from fencepost.drivers.etcd import answer, request
 from fencepost.drivers.etcd.endpoint import Address, Endpoints
 from fencepost.drivers.etcd.http2 import PREFACE, Conversation, Method, Stream
@@ -14,6 +16,8 @@ from fencepost.drivers.etcd.trouble import RpcError, explain, result, unreachabl
 from fencepost.drivers.etcd.waiter import Waiter
 from fencepost.errors import Unavailable
 
+# What may wait to be sent when the server asks for more replies still, as with pings: in bytes.
+MOST_UNSENT = 8 << 20
 Call = tuple[str, bytes]
 
 
@@ -33,6 +37,7 @@ class Connection(Protocol):
         self._talk = Conversation()
         self._greeted: asyncio.Future[None] = self._loop.create_future()
         self._pending: dict[Stream, tuple[asyncio.Future[bytes], float]] = {}
+        self._kept_open: set[Stream] = set()
         self._outbox: list[bytes] = []
         self._timer: asyncio.TimerHandle | None = None
 
@@ -55,11 +60,13 @@ class Connection(Protocol):
     def call(self, path: str, body: bytes) -> "asyncio.Future[bytes]":
         future: asyncio.Future[bytes] = self._loop.create_future()
         try:
-            stream = self.start(path, body)
+            stream = self.start(path, body, last=path not in request.KEPT_OPEN)
         except ConnectionError as error:
             future.set_exception(error)
             return future
         self._pending[stream] = (future, self._loop.time())
+        if path in request.KEPT_OPEN:
+            self._kept_open.add(stream)
         if self._timer is None:
             self._timer = self._loop.call_later(self._patience, self._check)
         return future
@@ -100,6 +107,8 @@ class Connection(Protocol):
         try:
             streams, reply = self._talk.feed(data)
             if reply and self._transport is not None:
+                if self._transport.get_write_buffer_size() > MOST_UNSENT:
+                    raise Malformed("the server does not read what it asks for")
                 self._flush()
                 self._transport.write(reply)
             if self._talk.greeted and not self._greeted.done():
@@ -116,12 +125,22 @@ class Connection(Protocol):
                 self.on_stream(stream)
         elif stream.done:
             del self._pending[stream]
+            self._kept_open.discard(stream)
             future = pending[0]
             if not future.done():
                 try:
                     future.set_result(result(stream))
                 except RpcError as error:
                     future.set_exception(error)
+                except ValueError as error:
+                    future.set_exception(error)
+                    raise
+        elif stream in self._kept_open and (messages := stream.messages()):
+            del self._pending[stream]
+            self._kept_open.discard(stream)
+            self._write(self._talk.cancel(stream))
+            if not pending[0].done():
+                pending[0].set_result(messages[0])
 
     def connection_lost(self, exc: Exception | None) -> None:
         self.end(exc or ConnectionError("the server closed the connection"))
@@ -186,22 +205,24 @@ class Link:
         if self._closed:
             raise Unavailable(f"the connection to etcd at {self.endpoints} was closed here")
         endpoints = self.endpoints
-        share = self.patience / len(endpoints)
+        until = boottime() + runtime.patience(self.patience)
         for left in range(len(endpoints) - 1, -1, -1):
             address = endpoints.current
+            share = max(0.001, (until - boottime()) / (left + 1))
             try:
-                return await self._enter(await _connect(endpoints, address, share, self.patience))
+                return await self._enter(await _connect(endpoints, address, share, self.patience), share)
             except (OSError, ValueError) as error:
                 endpoints.leave(address)
                 if not left:
                     raise unreachable(error, address, share) from error
         raise AssertionError("there is always one")
 
-    async def _enter(self, connection: Connection) -> Connection:
+    async def _enter(self, connection: Connection, patience: float) -> Connection:
         try:
             if self.endpoints.credentials is not None and self.endpoints.token is None:
                 body = request.authenticate(*self.endpoints.credentials)
-                self.endpoints.token = answer.token(await connection.call(request.AUTHENTICATE, body))
+                async with asyncio.timeout(patience):
+                    self.endpoints.token = answer.token(await connection.call(request.AUTHENTICATE, body))
                 # What was encoded so far says nothing of the token.
                 connection.forget_token()
             return connection
@@ -228,6 +249,11 @@ class Link:
         if self._connection is connection:
             self._connection = None
         connection.end(ConnectionError("another member is asked"))
+
+    def distrust(self) -> None:
+        """Whoever answered said what makes no sense: ask the next member."""
+        self.endpoints.leave(self.endpoints.current)
+        self.clear()
 
     def clear(self) -> None:
         """Begin anew with the next call."""
@@ -287,6 +313,8 @@ class Ear:
         self._stream: Stream | None = None
         self._lobby = Lobby()
         self._opening = runtime.Mutex()
+        # How many watches were asked for on the stream.
+        self._watches = 0
 
     @property
     def is_open(self) -> bool:
@@ -297,21 +325,33 @@ class Ear:
         connection = self._connection
         return connection is not None and connection.address != address
 
+    async def watch(self, words: Callable[[int], bytes], link: Link) -> None:
+        """Ask for a watch, in the words for the number that it has on the stream: see `request.watch`."""
+        await self._say(lambda: words(self._count()), link)
+
     async def say(self, message: bytes, link: Link) -> None:
         """Send on the stream, which is opened if there is none."""
+        await self._say(lambda: message, link)
+
+    async def _say(self, words: Callable[[], bytes], link: Link) -> None:
         async with self._opening:
             if self._connection is None or self._stream is None:
                 connection = await link.connect()
                 connection.on_stream = self._stirred
                 connection.on_end = self.close
                 self._connection = connection
+                self._watches = 0
                 try:
-                    self._stream = connection.start(request.WATCH, message, last=False)
+                    self._stream = connection.start(request.WATCH, words(), last=False)
                 except ConnectionError as error:
                     self.close()
                     raise unreachable(error, connection.address, link.patience) from error
             else:
-                self._connection.say(self._stream, message)
+                self._connection.say(self._stream, words())
+
+    def _count(self) -> int:
+        self._watches += 1
+        return self._watches - 1
 
     async def wait(self, waiter: Waiter, until: float) -> None:
         """Return when the waiter is stirred, or at `until`. `Unavailable` if nothing can be heard any more."""

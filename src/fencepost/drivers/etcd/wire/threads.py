@@ -20,7 +20,11 @@ from fencepost.errors import Unavailable
 
 MOST_IDLE = 16
 TRUSTED = 1.0
+# What a server says on a connection that is idle, such as pings, fits into so many reads.
+MOST_SAID = 16
 CHUNK = 65_536
+# How long whoever listens stays for a server that does not read what it has asked for, in seconds.
+REPLY = 1.0
 Call = tuple[str, bytes]
 
 
@@ -34,11 +38,14 @@ class Connection(Wire):
         self._endpoints = endpoints
         self._methods: dict[str, Method] = {}
         self._talk = Conversation()
-        super().__init__(dial(address.host, address.port, patience, endpoints.tls), patience)
+        until = monotonic() + patience
+        made = dial(address.host, address.port, patience, endpoints.tls)
+        super().__init__(made, max(0.001, until - monotonic()))
         try:
-            self.socket.sendall(PREFACE)
+            self.send(PREFACE)
             while not self._talk.greeted:
                 self.read()
+                self.go_on()
         except BaseException:
             self.close()
             raise
@@ -52,13 +59,13 @@ class Connection(Wire):
         if method is None:
             method = self._methods[path] = self._endpoints.method(path, self.address)
         stream, data = self._talk.call(method, body, last=last)
-        self.socket.sendall(data)
+        self.send(data)
         return stream
 
     def say(self, stream: Stream, body: bytes) -> None:
         data = self._talk.send(stream, body)
         if data:
-            self.socket.sendall(data)
+            self.send(data)
 
     def forget_token(self) -> None:
         self._methods.clear()
@@ -83,18 +90,50 @@ class Connection(Wire):
             raise ConnectionError("the server closed the connection")
         _, reply = self._talk.feed(data)
         if reply:
-            self.socket.sendall(reply)
+            self.send(reply)
 
     def call(self, path: str, body: bytes) -> bytes:
-        stream = self.start(path, body)
-        while not stream.done:
+        stream = self.start(path, body, last=path not in request.KEPT_OPEN)
+        self.read()
+        while (found := self._answer(path, stream)) is None:
+            self.go_on()
             self.read()
-        return result(stream)
+        return found
+
+    def calls(self, work: Sequence[Call]) -> "list[bytes | RpcError]":
+        """What each is answered, all asked at once."""
+        streams = [self.start(path, body, last=path not in request.KEPT_OPEN) for path, body in work]
+        found: dict[int, bytes | RpcError] = {}
+        self.read()
+        while True:
+            for place, ((path, _), stream) in enumerate(zip(work, streams, strict=True)):
+                try:
+                    answered: bytes | RpcError | None = None if place in found else self._answer(path, stream)
+                except RpcError as error:
+                    answered = error
+                if answered is not None:
+                    found[place] = answered
+            if len(found) == len(work):
+                return [found[place] for place in range(len(work))]
+            self.go_on()
+            self.read()
+
+    def _answer(self, path: str, stream: Stream) -> bytes | None:
+        if stream.done:
+            return result(stream)
+        if path in request.KEPT_OPEN and (messages := stream.messages()):
+            self.send(self._talk.cancel(stream))
+            return messages[0]
+        return None
 
     def look(self) -> None:
-        """Take in what the server has said meanwhile; raises if it has closed the connection."""
-        while self.is_readable():
+        """Take in what the server has said meanwhile; raises if it has closed the connection, or does not stop."""
+        for _ in range(MOST_SAID):
+            if not self.is_readable():
+                break
             self.read()
+        else:
+            raise ConnectionError("the server says more than it was asked for")
         if not self.is_usable:
             raise ConnectionError("the server takes no more calls on this connection")
 
@@ -113,20 +152,21 @@ class Link:
         if self._closed:
             raise Unavailable(f"the connection to etcd at {self.endpoints} was closed here")
         endpoints = self.endpoints
-        share = self.patience / len(endpoints)
+        until = monotonic() + runtime.patience(self.patience)
         for left in range(len(endpoints) - 1, -1, -1):
             address = endpoints.current
+            share = max(0.001, (until - monotonic()) / (left + 1))
             try:
-                return self._enter(Connection(endpoints, address, share))
+                return self._enter(Connection(endpoints, address, share), share)
             except (OSError, ValueError) as error:
                 endpoints.leave(address)
                 if not left:
                     raise unreachable(error, address, share) from error
         raise AssertionError("there is always one")
 
-    def _enter(self, connection: Connection) -> Connection:
+    def _enter(self, connection: Connection, patience: float) -> Connection:
         try:
-            connection.begin(self.patience)
+            connection.begin(patience)
             if self.endpoints.credentials is not None and self.endpoints.token is None:
                 body = request.authenticate(*self.endpoints.credentials)
                 self.endpoints.token = answer.token(connection.call(request.AUTHENTICATE, body))
@@ -169,6 +209,11 @@ class Link:
         connection.close()
         self.clear()
 
+    def distrust(self) -> None:
+        """Whoever answered said what makes no sense: ask the next member."""
+        self.endpoints.leave(self.endpoints.current)
+        self.clear()
+
     def clear(self) -> None:
         """Let go of the connections that are idle."""
         while self._free:
@@ -191,20 +236,12 @@ class Link:
     def calls(self, work: Sequence[Call]) -> "list[bytes | RpcError]":
         """What each is answered, all asked at once."""
         connection = self.take()
-        found: list[bytes | RpcError] = []
         try:
             connection.begin(self.patience)
-            streams = [connection.start(path, body) for path, body in work]
-            while not all(stream.done for stream in streams):
-                connection.read()
+            found = connection.calls(work)
         except BaseException as error:
             self._failed(connection, error)
             raise
-        for stream in streams:
-            try:
-                found.append(result(stream))
-            except RpcError as error:
-                found.append(error)
         self.give_back(connection)
         return found
 
@@ -236,6 +273,8 @@ class Ear:
         # The conversation is one: what is read and what is said must not get into it at the same time.
         self._talking = StateLock()
         self._generation = fork.generation()
+        # How many watches were asked for on the stream.
+        self._watches = 0
 
     @property
     def is_open(self) -> bool:
@@ -246,14 +285,28 @@ class Ear:
         connection = self._connection
         return connection is not None and connection.address != address
 
+    def watch(self, words: Callable[[int], bytes], link: Link) -> None:
+        """Ask for a watch, in the words for the number that it has on the stream: see `request.watch`."""
+        self._say(lambda: words(self._count()), link)
+
     def say(self, message: bytes, link: Link) -> None:
         """Send on the stream, which is opened if there is none."""
+        self._say(lambda: message, link)
+
+    def _count(self) -> int:
+        self._watches += 1
+        return self._watches - 1
+
+    def _say(self, words: Callable[[], bytes], link: Link) -> None:
         with self._opening:
             connection, stream = self._connection, self._stream
             if connection is None or stream is None:
-                connection = link.connect()
+                connection, stream = link.connect(), None
+                self._watches = 0
             try:
+                message = words()
                 with self._talking:
+                    connection.until = monotonic() + runtime.patience(link.patience)
                     if stream is None:
                         stream = connection.start(request.WATCH, message, last=False)
                     else:
@@ -261,7 +314,7 @@ class Ear:
             except BaseException as error:
                 self._connection = connection
                 self.close()
-                if isinstance(error, OSError):
+                if isinstance(error, OSError | ValueError):
                     raise unreachable(error, connection.address, link.patience) from error
                 raise
             self._connection, self._stream = connection, stream
@@ -307,6 +360,7 @@ class Ear:
                 except (TimeoutError, BlockingIOError):
                     continue
                 with self._talking:
+                    connection.until = monotonic() + REPLY
                     connection.take_in(data)
                     messages = stream.messages()
                 for message in messages:

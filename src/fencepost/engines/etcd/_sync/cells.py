@@ -1,8 +1,6 @@
 # Generated from src/fencepost/engines/etcd/_async/cells.py by tools/unasync.py. Do not edit: run `make gen`.
 """Cells on etcd: a key each, whose revision is its version, and a watch stream of their own."""
 
-import itertools
-
 from fencepost._runtime.clock import boottime
 from fencepost.contract.answer import Cell
 from fencepost.drivers.etcd import answer
@@ -11,7 +9,7 @@ from fencepost.drivers.etcd._sync.client import Client
 from fencepost.drivers.etcd.waiter import Waiter
 from fencepost.drivers.etcd.wire import threads as wire
 from fencepost.engines.etcd import key as keys
-from fencepost.errors import Unavailable
+from fencepost.errors import Refused, Unavailable
 
 EMPTY = Cell(None, 0)
 
@@ -20,14 +18,13 @@ class Cells:
     def __init__(self, client: Client, prefix: str) -> None:
         self._client = client
         self._prefix = prefix
-        self._numbers = itertools.count(1)
         self._watches: dict[int, Waiter] = {}
         self._ear = wire.Ear(self._hear, self._stir_all)
         self._closed = False
 
     def read(self, key: str) -> Cell:
         found = self._client.read(ask.select(keys.cell(self._prefix, key)))
-        return Cell(found.pairs[0].value.decode(), found.pairs[0].modified) if found.pairs else EMPTY
+        return _cell(found.pairs[0]) if found.pairs else EMPTY
 
     def write(self, key: str, value: str | None, version: int) -> Cell | None:
         own = keys.cell(self._prefix, key)
@@ -39,23 +36,34 @@ class Cells:
 
     def watch(self, key: str, version: int, timeout: float) -> Cell:
         until = boottime() + timeout
-        own, number, waiter = keys.cell(self._prefix, key), next(self._numbers), Waiter()
-        self._watches[number] = waiter
+        own, waiter, numbers = keys.cell(self._prefix, key), Waiter(), list[int]()
+
+        def words(number: int) -> bytes:
+            numbers.append(number)
+            self._watches[number] = waiter
+            return ask.watch(number, own)
+
         try:
             # The watch is open before the cell is read, so that no change falls between.
-            self._ear.say(ask.watch(number, own), self._client.link)
+            self._ear.watch(words, self._client.link)
             self._ear.wait(waiter, until)
             while True:
                 waiter.stirred = False
                 cell = self.read(key)
                 if cell.version != version or self._closed or boottime() >= until:
                     return cell
+                if self._watches.get(numbers[0]) is not waiter:
+                    raise Unavailable("the stream on which etcd tells of changes was lost")
                 self._ear.wait(waiter, until)
         finally:
-            self._watches.pop(number, None)
-            self._end(number)
+            for number in numbers:
+                self._end(number, waiter)
 
-    def _end(self, number: int) -> None:
+    def _end(self, number: int, waiter: Waiter) -> None:
+        # On another stream the number is another's by now.
+        if self._watches.get(number) is not waiter:
+            return
+        self._watches.pop(number, None)
         try:
             if self._ear.is_open:
                 self._ear.say(ask.unwatch(number), self._client.link)
@@ -79,5 +87,13 @@ class Cells:
             self._ear.close()
 
     def _stir_all(self) -> None:
-        for waiter in list(self._watches.values()):
+        watches, self._watches = self._watches, {}
+        for waiter in list(watches.values()):
             waiter.stir()
+
+
+def _cell(pair: answer.KeyValue) -> Cell:
+    try:
+        return Cell(pair.value.decode(), pair.modified)
+    except UnicodeDecodeError:
+        raise Refused(f"what stands in etcd under {pair.key!r} is not ours: remove it, or use another prefix") from None

@@ -18,6 +18,7 @@ from fencepost._runtime import threads as runtime
 from fencepost.contract.answer import Busy, Gone, Granted, Queued, Renewal, Snapshot
 from fencepost.core.claim import Claim, Request
 from fencepost.core.holder import Holder
+from fencepost.core.malformed import Malformed
 from fencepost.core.traits import Traits
 from fencepost.core.url import Url
 from fencepost.drivers.etcd import request as ask
@@ -111,7 +112,7 @@ class EtcdEngine:
         found = self._commit(self._step.inquire(own, claim.name, claim.token or 0))
         if found.succeeded:
             return None
-        records = found.parts[0].pairs
+        records = found.reads(1)[0].pairs
         return f"evicted by {eviction_of(records[0].value).by}" if records else LOST
 
     def lease_close(self, holder: Holder) -> None:
@@ -262,7 +263,7 @@ class EtcdEngine:
         outcome = self._client.commit(self._step.release_all(lease, entry, tokens))
         if outcome is None:
             return (False,) * len(claims)
-        done = {name: part.succeeded for name, part in zip(tokens, outcome.parts, strict=False)}
+        done = {name: part.succeeded for name, part in zip(tokens, outcome.nested(len(tokens)), strict=True)}
         for name, token in tokens.items():
             if done[name] or entry.created == token:
                 lease.drop(entry, name)
@@ -301,10 +302,12 @@ class EtcdEngine:
             unsure = [pair.key for pair in likely if not pair.lease]
             for batch in (unsure[place : place + BATCH] for place in range(0, len(unsure), BATCH)):
                 outcome = self._commit(ask.transaction([], [ask.read(ask.select(each)) for each in batch]))
-                likely += [pair for part in outcome.parts for pair in part.pairs]
+                likely += [pair for part in outcome.reads(len(batch)) for pair in part.pairs]
             found.update(name for pair in likely if (name := key.name_of(pair, self._prefix)) is not None)
             if not page.more:
                 return sorted(name for name in found if name.startswith(prefix))
+            if not page.pairs:
+                raise Malformed(f"etcd at {self._client.link.endpoints} has more keys, and tells none")
             start = page.pairs[-1].key + b"\0"
 
     def evict(self, name: str, by: str) -> tuple[Claim, ...]:
@@ -316,7 +319,8 @@ class EtcdEngine:
         audit = secrets.randbits(62) + 1
         self._client.lease_grant(audit, AUDIT_SECONDS)
         outcome = self._commit(self._step.evict(taken, by, audit))
-        return tuple(claim for (_, claim), part in zip(taken, outcome.parts, strict=True) if part.succeeded)
+        parts = outcome.nested(len(taken))
+        return tuple(claim for (_, claim), part in zip(taken, parts, strict=True) if part.succeeded)
 
     def close(self) -> None:
         self.cells.close()

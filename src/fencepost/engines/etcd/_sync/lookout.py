@@ -35,6 +35,8 @@ class Lookout:
                     self._introduce(refusal, again=introduced)
                     introduced = True
                 elif self._now() >= until:
+                    # A proxy does not count a watch that it refused: on another stream the numbers agree again.
+                    self._ear.close()
                     raise Unavailable(f"etcd at {self._link.endpoints} did not confirm a watch")
 
     def _introduce(self, refusal: str, *, again: bool) -> None:
@@ -81,13 +83,16 @@ class Lookout:
         for view in self._tower.idle():
             if self._tower.is_empty:
                 self._ear.close()
-            elif self._ear.is_open:
+            elif self._ear.is_open and view.number is not None:
                 try:
                     self._say([ask.unwatch(view.number)])
                 except EngineError:
                     # The stream is lost, and with it every watch: whoever waits opens another.
                     return
 
-    def _say(self, words: Iterable[bytes]) -> None:
+    def _say(self, words: "Iterable[bytes | Callable[[int], bytes]]") -> None:
         for each in words:
-            self._ear.say(each, self._link)
+            if isinstance(each, bytes):
+                self._ear.say(each, self._link)
+            else:
+                self._ear.watch(each, self._link)

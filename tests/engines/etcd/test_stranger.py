@@ -1,0 +1,48 @@
+"""Records under the keys of etcd that somebody else has written."""
+
+import pytest
+
+from fencepost.drivers.etcd.answer import KeyValue
+from fencepost.engines.etcd.key import name_of
+from fencepost.engines.etcd.record import UNREADABLE, contender_of, eviction_of
+from fencepost.testing.contract.hostile import VALUES, mutations
+
+pytestmark = pytest.mark.unit
+
+RECORD = {
+    "serial": '"0000000001"',
+    "holder": '"h"',
+    "label": '"l"',
+    "mode": '"counted"',
+    "weight": "1",
+    "limit": "2",
+    "note": '"n"',
+    "names": '["a","b"]',
+}
+
+
+def test_a_record_of_ours_is_read() -> None:
+    found = contender_of(KeyValue(b"a/7", 5, 5, mutations(RECORD)["a record of ours"], 7), "a")
+    assert (found.holder.id, found.serial, found.ask.weight, found.names) == ("h", 1, 1, ("a", "b"))
+
+
+@pytest.mark.parametrize("value", [*VALUES.values(), *mutations(RECORD).values()])
+def test_whatever_stands_there_is_a_contender_that_can_be_reckoned_with(value: bytes) -> None:
+    found = contender_of(KeyValue(b"a/7", 5, 5, value, 7), "a")
+    assert found.created == 5
+    assert isinstance(found.serial, int)
+    assert 0 < found.ask.weight < 2**63
+    assert 0 < found.ask.limit < 2**63
+    assert "a" in found.names
+    for text in (*found.holder, found.ask.note, *found.names):
+        text.encode()
+
+
+@pytest.mark.parametrize("value", VALUES.values())
+def test_an_eviction_that_was_overwritten_is_told_as_unreadable(value: bytes) -> None:
+    assert eviction_of(value) == UNREADABLE
+
+
+@pytest.mark.parametrize("key", [b"\xff/7", b"/7", b"x" * 2000 + b"/7", b"a\0b/7"])
+def test_a_key_that_no_name_has_is_not_listed(key: bytes) -> None:
+    assert name_of(KeyValue(key, 5, 5, b"", 7), "") is None
