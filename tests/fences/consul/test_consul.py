@@ -141,3 +141,14 @@ def test_what_is_wrong_is_said(url: str) -> None:
         ConsulFence(url).run("a", 1, [{"Verb": "set", "Key": "b", "Value": "x" * 600_000}])
     with pytest.raises(ValueError, match="refused operation 1"):
         ConsulFence(url).run("a", 1, [{"Verb": "check-not-exists", "Key": ".fencepost/fence/a"}])
+
+
+def test_whoever_is_overtaken_hears_that_first_and_not_what_else_is_wrong(url: str) -> None:
+    one, newer = ConsulFence(url), ConsulFence(url)
+    one.claim("a", 1)
+    newer.claim("a", 2)
+    # Where it wrote meanwhile, the index is another.
+    with pytest.raises(Stale):
+        one.run("a", 1, [{"Verb": "check-index", "Key": "nowhere", "Index": 1}])
+    with pytest.raises(ValueError, match="operation 1"):
+        newer.run("a", 2, [{"Verb": "check-index", "Key": "nowhere", "Index": 1}])

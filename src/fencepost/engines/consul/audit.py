@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from fencepost.contract.answer import Eviction
+from fencepost.core.malformed import STUMBLES, is_integer, is_number, is_text
 from fencepost.engines.consul.transaction import Pair
 
 MOST_RECORDS = 500
@@ -27,13 +28,23 @@ def read_audit(pair: Pair | None) -> list[Removal]:
     """Latest last."""
     if pair is None or not pair.value:
         return []
-    return [Removal(*each) for each in json.loads(b64decode(pair.value))]
+    try:
+        found = [Removal(*each) for each in json.loads(b64decode(pair.value))]
+    except STUMBLES:
+        # Somebody else has overwritten it. What is told of evictions is no reason to tell nothing of who holds.
+        return []
+    return [each for each in found if _is_well_formed(each)]
+
+
+def _is_well_formed(removal: Removal) -> bool:
+    name, token, label, by, at = removal
+    return all(map(is_text, (name, label, by))) and is_integer(token) and is_number(at)
 
 
 def write_audit(removals: Iterable[Removal]) -> str:
     kept = list(removals)[-MOST_RECORDS:]
     while len(text := json.dumps(kept, separators=(",", ":"))) > MOST_BYTES:
-        del kept[: len(kept) // 2]
+        del kept[: max(1, len(kept) // 2)]
     return b64encode(text.encode()).decode()
 
 

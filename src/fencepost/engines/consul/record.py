@@ -7,6 +7,9 @@ from typing import Any, NamedTuple
 
 from fencepost.core.claim import Ask, Claim, Mode, Request
 from fencepost.core.holder import Holder
+from fencepost.core.malformed import STUMBLES, is_integer, is_number, is_text
+from fencepost.core.name import is_name
+from fencepost.core.priority import HIGHEST, LOWEST
 
 # Who holds a lock that none of us took.
 STRANGER = Holder("", "another client")
@@ -27,6 +30,9 @@ class Record(NamedTuple):
     @property
     def key(self) -> tuple[str, int]:
         return self.request.holder.id, self.request.serial
+
+    def concerns(self, name: str) -> bool:
+        return any(ask.name == name for ask in self.request.asks)
 
     def claim(self, name: str, token: int | None) -> Claim:
         ask = next(ask for ask in self.request.asks if ask.name == name)
@@ -65,9 +71,30 @@ def read(value: str) -> Record | None:
     found = _decode(value)
     if found is None or "holder" not in found:
         return None
-    asks = tuple(Ask(name, Mode(mode), weight, limit, note) for name, mode, weight, limit, note in found["asks"])
-    request = Request(Holder(found["holder"], found["label"]), found["serial"], asks, found.get("priority", 0))
-    return Record(request, found["ttl"], found["at"], found["granted"], found.get("token", 0))
+    try:
+        asks = tuple(Ask(name, Mode(mode), weight, limit, note) for name, mode, weight, limit, note in found["asks"])
+        request = Request(Holder(found["holder"], found["label"]), found["serial"], asks, found.get("priority", 0))
+        record = Record(request, found["ttl"], found["at"], found["granted"], found.get("token", 0))
+    except STUMBLES:
+        return None
+    return record if _is_well_formed(record) else None
+
+
+def _is_well_formed(record: Record) -> bool:
+    """Whether all of it is as we write it: a stranger may have written anything."""
+    holder, serial, asks, priority = record.request
+    return (
+        all(map(is_text, holder))
+        and is_integer(serial)
+        and is_integer(priority, LOWEST, HIGHEST)
+        and is_integer(record.token)
+        and isinstance(record.granted, bool)
+        and is_number(record.ttl)
+        and is_number(record.at)
+        and 0 < len({ask.name for ask in asks}) == len(asks)
+        and all(is_name(ask.name) and is_text(ask.note) for ask in asks)
+        and all(is_integer(ask.weight, 1) and is_integer(ask.limit, 1) for ask in asks)
+    )
 
 
 def shared_by(record: Record) -> str:
@@ -89,6 +116,6 @@ def _encode(value: Any) -> str:
 def _decode(value: str) -> dict[str, Any] | None:
     try:
         found = json.loads(b64decode(value))
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     return found if isinstance(found, dict) and MARK in found else None

@@ -88,7 +88,7 @@ def view_of(name: str, key: str, pairs: Mapping[str, Pair]) -> View:
     below = key + "/"
     members = []
     for pair in (pair for each, pair in pairs.items() if each.startswith(below)):
-        record = read(pair.value)
+        record = _record(pair, name)
         if record is not None and pair.session:
             members.append(Member(record, pair, (record.token or pair.modified) if record.granted else None))
         elif record is not None:
@@ -100,13 +100,13 @@ def view_of(name: str, key: str, pairs: Mapping[str, Pair]) -> View:
     alone: Member | None = None
     found = view.lock
     if found is not None and found.session:
-        record = read(found.value)
+        record = _record(found, name)
         view.shared = is_shared(found.value)
         view.stranger = record is None and not view.shared
         if record is not None:
             view.wrong = bool(view.holders)
             alone = Member(record, found, found.modified)
-    elif found is not None and (read(found.value) is not None or is_shared(found.value)):
+    elif found is not None and (_record(found, name) is not None or is_shared(found.value)):
         view.dead.append(found)
     if alone is not None and not view.wrong:
         view.holders = [alone]
@@ -116,6 +116,12 @@ def view_of(name: str, key: str, pairs: Mapping[str, Pair]) -> View:
         if member.token is None and not (alone is not None and not view.wrong and member.record.key == alone.record.key)
     ]
     return view
+
+
+def _record(pair: Pair, name: str) -> Record | None:
+    """Who asks for the name by that key; None if that is somebody else's, or about other names."""
+    record = read(pair.value)
+    return record if record is not None and record.concerns(name) else None
 
 
 def is_held(pair: Pair, token: int | None) -> bool:

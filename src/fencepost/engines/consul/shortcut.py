@@ -8,6 +8,7 @@ import json
 from functools import lru_cache
 
 from fencepost.core.claim import Mode, Request
+from fencepost.core.malformed import Malformed
 from fencepost.engines.consul.lease import Lease
 from fencepost.engines.consul.record import pack
 from fencepost.engines.consul.transaction import LOCK_FLAG
@@ -15,6 +16,7 @@ from fencepost.engines.consul.transaction import LOCK_FLAG
 # What a claim reads if nobody else is there: the lease's own key, and the lock twice, locked and looked at.
 ALONE = 3
 INDEX = b'"ModifyIndex":'
+MOST_DIGITS = 19
 CLAIM = (
     b'[{"KV":{"Verb":"check-index","Key":%b,"Index":%d}},{"KV":{"Verb":"check-not-exists","Key":%b}},'
     b'{"KV":{"Verb":"lock","Key":%b,"Value":"%b","Session":"%b","Flags":%d}},{"KV":{"Verb":"get-tree","Key":%b}}]'
@@ -37,8 +39,11 @@ def token_of(body: bytes) -> int | None:
     """The token of a claim that was granted, unless somebody else is there."""
     if body.count(b'"KV":') != ALONE:
         return None
-    start = body.rindex(INDEX) + len(INDEX)
-    return int(body[start : body.index(b"}", start)])
+    start = body.rfind(INDEX) + len(INDEX)
+    number = body[start : body.find(b"}", start)].strip()
+    if not number.isdigit() or len(number) > MOST_DIGITS:
+        raise Malformed("a claim was answered without an index")
+    return int(number)
 
 
 def release(lock: str, token: int) -> bytes:

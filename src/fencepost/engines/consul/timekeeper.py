@@ -3,6 +3,7 @@
 from email.utils import parsedate_to_datetime
 
 from fencepost._runtime.clock import boottime
+from fencepost.core.malformed import STUMBLES
 
 
 class Timekeeper:
@@ -27,5 +28,9 @@ class Timekeeper:
             return 0.0
         if self._date != self._seen:
             self._seen = self._date
-            self._time = parsedate_to_datetime(self._date.decode()).timestamp()
+            try:
+                self._time = parsedate_to_datetime(self._date.decode()).timestamp()
+            except STUMBLES:
+                # No time at all: only people would have seen it.
+                self._time = 0.0
         return self._time + boottime() - self._heard_at

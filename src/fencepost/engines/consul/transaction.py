@@ -1,9 +1,10 @@
 """What a transaction is made of. All of its operations happen, or none."""
 
-import json
 from collections import deque
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
+
+from fencepost.core.malformed import Malformed, decoder, is_integer, is_text, read_json
 
 # More than that in one transaction, and an agent refuses it.
 MOST_OPERATIONS = 128
@@ -67,13 +68,14 @@ def one(key: str) -> Operation:
     return {"KV": {"Verb": "get-or-empty", "Key": key}}
 
 
+@decoder
 def pairs_of(operations: Sequence[Operation], body: bytes) -> dict[str, Pair]:
     """What stands under the keys that a transaction changed or read, after it.
 
     The answers stand in the order of the operations: none for some, one for most, any number for a tree. What was only
     checked is not counted: it may have been deleted further on.
     """
-    answers = deque(_pair(each["KV"]) for each in json.loads(body)["Results"] or ())
+    answers = deque(_pair(each["KV"]) for each in read_json(body)["Results"] or ())
     found: dict[str, Pair] = {}
     for operation in operations:
         verb, key = operation["KV"]["Verb"], operation["KV"]["Key"]
@@ -90,18 +92,20 @@ def pairs_of(operations: Sequence[Operation], body: bytes) -> dict[str, Pair]:
     return found
 
 
+@decoder
 def listed(body: bytes) -> dict[str, Pair]:
     """What a read of keys returned."""
-    return {pair.key: pair for pair in map(_pair, json.loads(body))}
+    return {pair.key: pair for pair in map(_pair, read_json(body))}
 
 
+@decoder
 def conflict_of(body: bytes) -> Conflict:
-    errors: Iterable[dict[str, Any]] = json.loads(body)["Errors"] or ()
-    return Conflict({error["OpIndex"]: error["What"] for error in errors})
+    errors: Iterable[dict[str, Any]] = read_json(body)["Errors"] or ()
+    return Conflict({int(error["OpIndex"]): str(error["What"]) for error in errors})
 
 
 def _pair(found: dict[str, Any]) -> Pair:
-    return Pair(
+    pair = Pair(
         found["Key"],
         found["Value"] or "",
         found.get("Session", ""),
@@ -109,3 +113,6 @@ def _pair(found: dict[str, Any]) -> Pair:
         found["CreateIndex"],
         found["ModifyIndex"],
     )
+    if not all(map(is_text, pair[:3])) or not all(map(is_integer, pair[4:])) or not is_integer(pair.flags, 0, 2**64):
+        raise Malformed("a key is not described as an agent does")
+    return pair

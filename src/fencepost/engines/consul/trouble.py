@@ -1,6 +1,6 @@
 """What went wrong with Consul, in words, and whether trying again can help."""
 
-from fencepost.engines.consul.http import Response
+from fencepost.drivers.consul.http import Response
 from fencepost.errors import EngineError, Refused, Unavailable
 
 # By a part of what the agent says.

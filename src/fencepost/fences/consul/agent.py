@@ -1,11 +1,12 @@
-"""The agent whose store is guarded, spoken to by the HTTP client of the standard library: nothing to install."""
+"""The agent whose store is guarded."""
 
-import http.client
 import json
 import ssl
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
+from fencepost.core.malformed import Malformed, decoder, is_integer, read_json
+from fencepost.drivers.consul.connection import Connection
 from fencepost.errors import Refused, Unavailable
 
 Operation = dict[str, Any]
@@ -22,41 +23,46 @@ class Agent:
     """As many connections as callers at a time, kept open."""
 
     def __init__(self, url: str, *, token: str | None, context: ssl.SSLContext | None, timeout: float) -> None:
-        self._free: list[http.client.HTTPConnection] = []
+        self._free: list[Connection] = []
         found = urlsplit(url)
         if found.scheme not in PORTS or not found.hostname:
             raise ValueError(f"'{url}' is not the address of a Consul agent: write http://127.0.0.1:8500")
+        if token and not (token.isascii() and token.isprintable()):
+            raise ValueError("the ACL token has characters that no token has")
         self._host, self._port = found.hostname, found.port or PORTS[found.scheme]
-        self._secure = found.scheme == "https"
-        self._headers = {"X-Consul-Token": token} if token else {}
-        self._context = context
+        self._context = (context or ssl.create_default_context()) if found.scheme == "https" else None
         self._timeout = timeout
+        host = f"[{self._host}]" if ":" in self._host else self._host
+        secret = f"X-Consul-Token: {token}\r\n" if token else ""
+        self._head = f"PUT /v1/txn HTTP/1.1\r\nHost: {host}:{self._port}\r\n{secret}Content-Length: ".encode()
 
     def transact(self, operations: list[Operation]) -> list[dict[str, Any]] | Conflict:
         """All of it or nothing: what it read and wrote. It is sent once, so that `Unavailable` means unknown."""
+        text = json.dumps([{"KV": each} for each in operations]).encode()
+        connection: Connection | None = None
         try:
-            connection = self._free.pop()
-        except IndexError:
-            connection = self._connect()
-        try:
-            connection.request("PUT", "/v1/txn", json.dumps([{"KV": each} for each in operations]), self._headers)
-            response = connection.getresponse()
-            body = response.read()
-        except (OSError, http.client.HTTPException) as error:
-            connection.close()
+            connection = self._take()
+            connection.begin(self._timeout)
+            connection.send(b"%b%d\r\n\r\n%b" % (self._head, len(text), text))
+            response = connection.read()
+        except BaseException as error:
+            if connection is not None:
+                connection.close()
+            if not isinstance(error, OSError | ValueError):
+                raise
             said = str(error) or type(error).__name__
             raise Unavailable(f"consul at {self._host}:{self._port} did not answer: {said}") from error
-        except BaseException:
+        if response.closing:
             connection.close()
-            raise
-        self._free.append(connection)
-        text = body.decode(errors="replace")
+        else:
+            self._free.append(connection)
         if response.status == 200:
-            return [each["KV"] for each in json.loads(text)["Results"] or ()]
-        if response.status == 409 and "Permission denied" not in text:
-            return Conflict(tuple(each["OpIndex"] for each in json.loads(text)["Errors"]))
+            return _results(response.body)
+        if response.status == 409 and b"Permission denied" not in response.body:
+            return _conflict(response.body)
         kind = Unavailable if response.status in (429, 500, 502, 503, 504) else Refused
-        raise kind(f"consul at {self._host}:{self._port} answered: {' '.join(text.split())[:200]}")
+        told = " ".join(response.body.decode(errors="replace").split())[:200]
+        raise kind(f"consul at {self._host}:{self._port} answered: {told}")
 
     def close(self) -> None:
         while self._free:
@@ -64,7 +70,27 @@ class Agent:
 
     __del__ = close
 
-    def _connect(self) -> http.client.HTTPConnection:
-        if self._secure:
-            return http.client.HTTPSConnection(self._host, self._port, timeout=self._timeout, context=self._context)
-        return http.client.HTTPConnection(self._host, self._port, timeout=self._timeout)
+    def _take(self) -> Connection:
+        while True:
+            try:
+                connection = self._free.pop()
+            except IndexError:
+                return Connection(self._host, self._port, self._timeout, self._context)
+            # One that was closed meanwhile, or says what nobody asked for.
+            if not connection.is_readable():
+                return connection
+            connection.close()
+
+
+@decoder
+def _results(body: bytes) -> list[dict[str, Any]]:
+    found = [each["KV"] for each in read_json(body)["Results"] or ()]
+    for each in found:
+        if not is_integer(each["ModifyIndex"]) or not isinstance(each["Value"], str | None):
+            raise Malformed("a key is not described as an agent does")
+    return found
+
+
+@decoder
+def _conflict(body: bytes) -> Conflict:
+    return Conflict(tuple(int(each["OpIndex"]) for each in read_json(body)["Errors"]))

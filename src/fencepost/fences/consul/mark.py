@@ -4,7 +4,11 @@ from base64 import b64decode, b64encode
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
+from fencepost.core.malformed import Malformed
+from fencepost.errors import Refused
 from fencepost.fences.consul.agent import Operation
+
+MOST_DIGITS = 19
 
 
 class Mark(NamedTuple):
@@ -23,7 +27,10 @@ def look(key: str) -> Operation:
 
 
 def read_mark(found: dict[str, Any]) -> Mark:
-    return Mark(int(value_of(found) or 0), found["ModifyIndex"])
+    number = value_of(found) or b"0"
+    if not number.isdigit() or len(number) > MOST_DIGITS:
+        raise Refused(f"'{found.get('Key')}' in consul is no mark: somebody else has written it")
+    return Mark(int(number), found["ModifyIndex"])
 
 
 def show(key: str, token: int, mark: Mark) -> Operation:
@@ -47,4 +54,9 @@ def packed(value: bytes) -> str:
 
 def value_of(found: dict[str, Any]) -> bytes | None:
     """What stands under a key; None if nothing does."""
-    return b64decode(found["Value"] or "") if found["ModifyIndex"] else None
+    if not found["ModifyIndex"]:
+        return None
+    try:
+        return b64decode(found["Value"] or "")
+    except ValueError:
+        raise Malformed("a value that is not encoded as an agent does") from None

@@ -133,9 +133,9 @@ class AsyncConsulEngine:
             await self._store.session_destroy(lease.session)
             return
         # Opening it was not answered: it may be there all the same.
-        for session in await self._store.sessions():
-            if session["Name"].startswith(f"fencepost {holder.id} "):
-                await self._store.session_destroy(session["ID"])
+        for session, name in await self._store.sessions():
+            if name.startswith(f"fencepost {holder.id} "):
+                await self._store.session_destroy(session)
 
     async def _give_back_all(self, lease: Lease) -> None:
         """What a session still has when it is destroyed is kept from others for its lock delay, or left behind."""

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 from urllib.parse import quote
 
+from fencepost.drivers.consul.http import Response
 from fencepost.engines.consul.address import Address
-from fencepost.engines.consul.http import Response
+from fencepost.engines.consul.session import first_node, session_id, session_list
 from fencepost.engines.consul.timekeeper import Timekeeper
 from fencepost.engines.consul.transaction import (
     MOST_OPERATIONS,
@@ -94,12 +95,11 @@ class AsyncStore:
         response = await self._call("PUT", "/v1/session/create", settings)
         if NO_NODE in response.body and "Node" not in settings:
             # It belongs to a node, by default to the agent's own: another datacenter knows only others.
-            nodes = json.loads(await self._ask("GET", "/v1/catalog/nodes"))
-            return await self.session_create(settings | {"Node": nodes[0]["Node"]})
+            node = first_node(await self._ask("GET", "/v1/catalog/nodes"))
+            return await self.session_create(settings | {"Node": node})
         if response.status != 200:
             raise explain(response, self._link.host)
-        identifier: str = json.loads(response.body)["ID"]
-        return identifier
+        return session_id(response.body)
 
     async def session_renew(self, session: str) -> bool:
         """Whether it is still there."""
@@ -111,9 +111,9 @@ class AsyncStore:
     async def session_destroy(self, session: str) -> None:
         await self._ask("PUT", f"/v1/session/destroy/{session}")
 
-    async def sessions(self) -> Sequence[dict[str, Any]]:
-        found: Sequence[dict[str, Any]] = json.loads(await self._ask("GET", "/v1/session/list"))
-        return found
+    async def sessions(self) -> Sequence[tuple[str, str]]:
+        """The id and the name of each."""
+        return session_list(await self._ask("GET", "/v1/session/list"))
 
     def close(self) -> None:
         self._link.close()

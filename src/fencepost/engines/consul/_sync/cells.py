@@ -9,7 +9,7 @@ from fencepost.engines.consul._sync.store import Store
 from fencepost.engines.consul.key import CELL, path_of
 from fencepost.engines.consul.transaction import Conflict, Pair, change, one
 from fencepost.engines.consul.wire import threads as wire
-from fencepost.errors import Unavailable
+from fencepost.errors import Refused, Unavailable
 
 EMPTY = Cell(None, 0)
 # Marks a cell that holds nothing. Its key stays: only what is there can be waited for, and its index goes on.
@@ -72,4 +72,7 @@ class Cells:
 def _cell(pair: Pair) -> Cell:
     if not pair.modified or pair.flags == NOTHING:
         return EMPTY
-    return Cell(b64decode(pair.value).decode(), pair.modified)
+    try:
+        return Cell(b64decode(pair.value).decode(), pair.modified)
+    except ValueError:
+        raise Refused(f"'{pair.key}' in consul is not ours: remove it, or use another prefix") from None

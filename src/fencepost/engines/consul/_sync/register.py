@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from fencepost.contract.answer import Snapshot, Standing
 from fencepost.core.claim import Claim
+from fencepost.core.name import is_name
 from fencepost.engines.consul._sync.line import Line
 from fencepost.engines.consul._sync.store import Store
 from fencepost.engines.consul.audit import Removal, evictions_of, read_audit, write_audit
@@ -61,7 +62,7 @@ class Register:
         for key, pairs in locks.items():
             name = name_of(key[len(self._prefix) : -len(LOCK)])
             view = view_of(name, key, pairs)
-            if name.startswith(prefix) and view.claims() and not view.foreign:
+            if name.startswith(prefix) and is_name(name) and view.claims() and not view.foreign:
                 names.append(name)
         return sorted(names)
 

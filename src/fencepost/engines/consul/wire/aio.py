@@ -3,10 +3,11 @@
 import asyncio
 from typing import cast
 
+from fencepost._runtime import aio as runtime
 from fencepost._runtime.clock import LONGEST_NAP, boottime
 from fencepost._runtime.protocol import Protocol
+from fencepost.drivers.consul.http import Parser, Response
 from fencepost.engines.consul.address import Host
-from fencepost.engines.consul.http import Parser, Response
 from fencepost.engines.consul.trouble import unreachable
 from fencepost.engines.consul.wire import MOST_CALLS
 from fencepost.errors import Unavailable
@@ -160,9 +161,11 @@ class Link:
         if self._closed:
             raise Unavailable(f"the connection to consul at {self.host} was closed here")
         failure: OSError | None = None
-        for host in list(self._hosts):
+        until, hosts = boottime() + runtime.patience(self.patience), list(self._hosts)
+        for number, host in enumerate(hosts):
+            share = max(0.001, (until - boottime()) / (len(hosts) - number))
             try:
-                return await _connect(host, self.patience / len(self._hosts))
+                return await _connect(host, share)
             except OSError as error:
                 failure = failure or error
                 self._distrust(host)

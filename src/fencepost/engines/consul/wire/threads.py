@@ -5,36 +5,25 @@ from time import monotonic
 
 from fencepost._runtime import threads
 from fencepost._runtime.clock import LONGEST_NAP, boottime
-from fencepost._runtime.wire import Wire, dial
+from fencepost.drivers.consul.connection import Connection as AgentConnection
+from fencepost.drivers.consul.http import Response
 from fencepost.engines.consul.address import Host
-from fencepost.engines.consul.http import Parser, Response
 from fencepost.engines.consul.trouble import unreachable
 from fencepost.engines.consul.wire import MOST_CALLS
 from fencepost.errors import Unavailable
 
 MOST_IDLE = 16
 TRUSTED = 1.0
-CHUNK = 65536
 
 
-class Connection(Wire):
+class Connection(AgentConnection):
     """To one agent."""
 
-    __slots__ = ("_parser", "host")
+    __slots__ = ("host",)
 
     def __init__(self, host: Host, patience: float) -> None:
         self.host = host
-        self._parser = Parser()
-        super().__init__(dial(host.host, host.port, patience, host.tls), patience)
-
-    def read(self) -> Response:
-        while True:
-            data = self.socket.recv(CHUNK)
-            if not data:
-                raise ConnectionError("the agent closed the connection")
-            response = self._parser.feed(data)
-            if response is not None:
-                return response
+        super().__init__(host.host, host.port, patience, host.tls)
 
 
 class Watch:
@@ -79,7 +68,7 @@ class Link:
             connection = self._take()
             try:
                 connection.begin(self.patience)
-                connection.socket.sendall(request)
+                connection.send(request)
                 response = connection.read()
             except BaseException as error:
                 self._drop(connection)
@@ -96,12 +85,14 @@ class Link:
         connection = watch.connection = self._take()
         try:
             connection.begin(self.patience)
-            connection.socket.sendall(request)
+            connection.send(request)
             while not watch.over and (left := until - boottime()) > 0:
                 connection.patience(min(left, LONGEST_NAP))
                 try:
-                    response = connection.read()
+                    response = connection.take_in()
                 except (TimeoutError, BlockingIOError):
+                    continue
+                if response is None:
                     continue
                 connection.patience(self.patience)
                 self._give_back(connection, response)
@@ -140,9 +131,11 @@ class Link:
         if self._closed:
             raise Unavailable(f"the connection to consul at {self.host} was closed here")
         failure: OSError | None = None
-        for host in list(self._hosts):
+        until, hosts = monotonic() + threads.patience(self.patience), list(self._hosts)
+        for number, host in enumerate(hosts):
+            share = max(0.001, (until - monotonic()) / (len(hosts) - number))
             try:
-                return Connection(host, self.patience / len(self._hosts))
+                return Connection(host, share)
             except OSError as error:
                 failure = failure or error
                 self._distrust(host)

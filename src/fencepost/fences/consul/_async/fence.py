@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from fencepost._runtime import aio as runtime
+from fencepost.core.malformed import Malformed
 from fencepost.core.name import check_name
 from fencepost.errors import Unavailable
 from fencepost.fences.consul.agent import Agent, Conflict, Operation
@@ -50,7 +51,10 @@ class AsyncConsulFence:
         return (await self._look(mark_key(self._prefix, check_name(name)))).token
 
     async def get(self, name: str, grant: Tokened | int, key: str) -> bytes | None:
-        return value_of((await self.run(name, grant, [look(key)]))[-1])
+        found = await self.run(name, grant, [look(key)])
+        if len(found) != 2:
+            raise Malformed("consul answered without what it was asked for")
+        return value_of(found[1])
 
     async def set(self, name: str, grant: Tokened | int, key: str, value: str | bytes) -> None:
         await self.run(name, grant, [put(key, value)])
@@ -81,6 +85,8 @@ class AsyncConsulFence:
             check(name, token, mark.token)
             found = await runtime.in_thread(self._agent.transact, [show(key, token, mark), *operations])
             if not isinstance(found, Conflict):
+                if not found:
+                    raise Malformed("consul answered without the mark")
                 self._marks[key] = Mark(token, found[0]["ModifyIndex"])
                 return found
             # Somebody showed a token meanwhile, or what was asked for beside it is not so.
@@ -95,7 +101,7 @@ class AsyncConsulFence:
 
     async def _look(self, key: str) -> Mark:
         found = await runtime.in_thread(self._agent.transact, [look(key)])
-        if isinstance(found, Conflict):
+        if isinstance(found, Conflict) or not found:
             raise Unavailable("consul did not read the mark: try again")
         mark = self._marks[key] = read_mark(found[0])
         return mark
