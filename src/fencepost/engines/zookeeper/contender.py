@@ -13,10 +13,12 @@ from operator import attrgetter
 from typing import NamedTuple
 
 from fencepost.core.claim import Ask, Mode, Request
+from fencepost.engines.zookeeper import jute
 
 _MARKS = {"kazoo": ("__lock__", "__rlock__"), "curator": ("lock-",)}
 _READER = "__rlock__"
-_OURS = re.compile(r"([0-9a-f]+)-(\d+)-([xs]|c(\d+)\.(\d+))-")
+# A name can be as long as somebody likes: what is longer than any of ours is another's.
+_OURS = re.compile(r"([0-9a-f]{1,64})-([0-9]{1,19})-([xs]|c([0-9]{1,19})\.([0-9]{1,19}))-")
 _DIGITS = 10
 
 
@@ -78,7 +80,7 @@ class Recipe(NamedTuple):
 
     def line(self, children: Iterable[bytes], name: str) -> list[Contender]:
         """All contenders, in order of arrival."""
-        found = [_contender(self.kind, child.decode(), name) for child in children]
+        found = [_contender(self.kind, decoded(child), name) for child in children]
         return sorted((each for each in found if each is not None), key=_sequence)
 
     def line_before(self, node: bytes, children: list[bytes], name: str) -> list[Contender] | None:
@@ -90,6 +92,14 @@ class Recipe(NamedTuple):
         return self.line((each for each in children if each[-_DIGITS:] < number), name) if node in children else None
 
 
+def decoded(child: bytes) -> str:
+    """The name of a node: servers keep none that is no text."""
+    try:
+        return child.decode()
+    except UnicodeDecodeError as error:
+        raise jute.Malformed from error
+
+
 _sequence = attrgetter("sequence")
 
 
@@ -97,6 +107,6 @@ _sequence = attrgetter("sequence")
 @lru_cache(maxsize=10_000)
 def _contender(kind: str, node: str, name: str) -> Contender | None:
     number = node[-_DIGITS:]
-    if not node.endswith(tuple(mark + number for mark in _MARKS[kind])) or not number.isdecimal():
+    if not node.endswith(tuple(mark + number for mark in _MARKS[kind])) or not (number.isascii() and number.isdigit()):
         return None
     return Contender(node, name, int(number))

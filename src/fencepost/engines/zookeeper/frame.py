@@ -12,6 +12,7 @@ _length = struct.Struct(">i")
 EVENT = -1
 # Called with the path of a node, and whether it is gone.
 OnEvent = Callable[[bytes, bool], None]
+# The longest frame that is read, in bytes. ZooKeeper's own clients stop at 1 or 4 MiB, if they are told to.
 LONGEST = 64 * 1024 * 1024
 
 
@@ -24,7 +25,7 @@ class Slot(Protocol):
 class Intake:
     """Replies come in the order of the requests; events come in between. Anything else is an error."""
 
-    __slots__ = ("_rest", "last_zxid", "on_event", "on_greeting", "pending")
+    __slots__ = ("_rest", "_wanted", "last_zxid", "on_event", "on_greeting", "pending")
 
     def __init__(self, on_event: OnEvent) -> None:
         self.pending: deque[tuple[int, Slot]] = deque()
@@ -32,21 +33,32 @@ class Intake:
         self.on_event = on_event
         # The first frame is the answer to the connect request, and has no header.
         self.on_greeting: Callable[[bytes], None] | None = None
-        self._rest = b""
+        # The beginning of a frame, and how long it must be before there is one.
+        self._rest = bytearray()
+        self._wanted = 0
 
     def feed(self, data: bytes) -> None:
-        if self._rest:
-            data = self._rest + data
+        rest = self._rest
+        if rest:
+            # Not copied for each piece that comes.
+            rest += data
+            if len(rest) < self._wanted:
+                return
+            data = bytes(rest)
+            rest.clear()
         at, end = 0, len(data)
         while end - at >= 4:
             (length,) = _length.unpack_from(data, at)
             if not 0 <= length <= LONGEST:
                 raise jute.Malformed
             if end - at - 4 < length:
+                self._wanted = 4 + length
                 break
             self._take(data[at + 4 : at + 4 + length])
             at += 4 + length
-        self._rest = data[at:]
+        else:
+            self._wanted = 4
+        rest += data[at:]
 
     def _take(self, data: bytes) -> None:
         if self.on_greeting is not None:

@@ -14,7 +14,7 @@ from fencepost._runtime.state import StateLock
 from fencepost.core.claim import Ask, Request
 from fencepost.core.lease import DRIFT_LEAST, DRIFT_RATE
 from fencepost.engines.zookeeper import jute
-from fencepost.engines.zookeeper.contender import Contender, Recipe
+from fencepost.engines.zookeeper.contender import Contender, Recipe, decoded
 from fencepost.engines.zookeeper.record import Card, card_of
 from fencepost.engines.zookeeper.waiter import Waiter
 
@@ -111,7 +111,7 @@ class Lease:
         found = []
         for node in nodes:
             if node not in known:
-                contender = self._recipe.contender(node.rpartition(b"/")[2].decode(), "")
+                contender = self._recipe.contender(decoded(node.rpartition(b"/")[2]), "")
                 if contender is not None and contender.owner is not None:
                     entry = self.entries.get(contender.owner[1])
                     if entry is None or entry.node is not None:

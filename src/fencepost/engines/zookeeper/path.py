@@ -4,6 +4,8 @@ import re
 from typing import NamedTuple
 from urllib.parse import quote, unquote
 
+from fencepost.core.name import check_name
+
 # What ZooKeeper does not take, what would make another path of it, and the sign that marks what is encoded.
 _FOREIGN = re.compile(r"[^ -$&-.0-~\u00a0-\ud7ff]|^\.")
 # ZooKeeper's own, at the root.
@@ -45,7 +47,12 @@ class Folder(NamedTuple):
         stem = self.prefix.rpartition("/")[2]
         if not child.startswith(stem) or child in (AUDIT, CELLS) or f"/{child}" == _RESERVED == self.prefix + child:
             return None
-        return unquote(child[len(stem) :])
+        try:
+            name = check_name(unquote(child[len(stem) :]))
+        except ValueError:
+            return None
+        # Ours are encoded in one way only.
+        return name if self.lock(name).decode() == self.prefix + child[len(stem) :] else None
 
     def above(self) -> list[bytes]:
         """The folder and all above it, from the root down."""

@@ -1,6 +1,7 @@
 """What stands in the data of nodes: of ours, of other clients', and of evictions."""
 
 import json
+import math
 from hashlib import sha256
 from typing import NamedTuple
 
@@ -9,6 +10,8 @@ from fencepost.core.holder import Holder
 from fencepost.engines.zookeeper.contender import Contender
 
 MOST_FOREIGN = 200
+# What comes of taking apart what a stranger wrote.
+UNREADABLE = (ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError)
 
 
 class Card(NamedTuple):
@@ -33,8 +36,10 @@ def card_of(contender: Contender, data: bytes) -> Card:
         try:
             found = json.loads(data)
             shared = found.get("shared") is True
-            return Card(str(found["holder"]), float(found["ttl"]), str(found["note"]), shared)
-        except (ValueError, KeyError, TypeError, AttributeError):
+            ttl = float(found["ttl"])
+            if math.isfinite(ttl):
+                return Card(str(found["holder"]), ttl, str(found["note"]), shared)
+        except UNREADABLE:
             pass
     return Card(data.decode(errors="replace")[:MOST_FOREIGN] or contender.node, 0.0)
 
@@ -74,5 +79,5 @@ def eviction_of(data: bytes) -> Evicted | None:
     try:
         found = json.loads(data)
         return Evicted(str(found["name"]), int(found["token"]), str(found["holder"]), str(found["by"]))
-    except (ValueError, KeyError, TypeError):
+    except UNREADABLE:
         return None

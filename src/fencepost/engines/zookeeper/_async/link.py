@@ -19,6 +19,7 @@ NO_SESSION = Session(0, 0, bytes(16))
 ENDED = "zookeeper no longer has the session: it ended, or was closed"
 FOREIGN = "the session belongs to the parent of this process"
 LEAST_PATIENCE = 0.05
+MOST_CHALLENGES = 10
 
 
 class AsyncLink:
@@ -175,8 +176,12 @@ class AsyncLink:
             return
         exchange = Exchange(self._address, host[0])
         challenge: bytes | None = None
-        while (response := exchange.answer(challenge)) is not None:
+        for _ in range(MOST_CHALLENGES):
+            response = exchange.answer(challenge)
+            if response is None:
+                return
             (reply,) = await connection.call([jute.sasl(response)])
             if reply.error:
                 raise explain(reply.error, written(host))
             challenge = jute.token(reply.body)
+        raise Unavailable(f"zookeeper at {written(host)} has more than {MOST_CHALLENGES} SASL challenges for us")

@@ -9,7 +9,7 @@ from fencepost.core.claim import Claim
 from fencepost.engines.zookeeper import jute
 from fencepost.engines.zookeeper._async.link import AsyncLink
 from fencepost.engines.zookeeper._async.member import AsyncMember
-from fencepost.engines.zookeeper.contender import Contender
+from fencepost.engines.zookeeper.contender import Contender, decoded
 from fencepost.engines.zookeeper.ground import Ground
 from fencepost.engines.zookeeper.jute import Reply
 from fencepost.engines.zookeeper.line import holding
@@ -68,7 +68,7 @@ class AsyncSight:
         _, listed = await self._call([jute.PROVE, jute.read(jute.GET_CHILDREN, under)])
         if listed.error == jute.NO_NODE:
             return []
-        named = [(folder.name(child.decode()), child) for child in self._strings(listed)]
+        named = [(folder.name(decoded(child)), child) for child in self._strings(listed)]
         wanted = [(name, child) for name, child in named if name is not None and name.startswith(prefix)]
         base = under.rstrip(b"/")
         lines = await self._call([jute.read(jute.GET_CHILDREN, b"%b/%b" % (base, child)) for _, child in wanted])

@@ -9,7 +9,7 @@ from fencepost.engines.zookeeper.ground import Ground
 from fencepost.engines.zookeeper.jute import Reply, Stat
 from fencepost.engines.zookeeper.trouble import SessionEnded, explain, unreachable
 from fencepost.engines.zookeeper.waiter import Waiter
-from fencepost.errors import Unavailable
+from fencepost.errors import Refused, Unavailable
 
 EMPTY = Cell(None, 0)
 # What stands before every value. A node without it is an empty cell: were it removed, its versions would begin anew.
@@ -84,7 +84,11 @@ class Cells:
         data, stat = jute.node(self._body(reply))
         if not data.startswith(FULL):
             return EMPTY, stat
-        return Cell(data[len(FULL) :].decode(), stat.modified_by), stat
+        try:
+            return Cell(data[len(FULL) :].decode(), stat.modified_by), stat
+        except UnicodeDecodeError:
+            where = path.decode(errors="replace")
+            raise Refused(f"zookeeper has something at '{where}' that we did not write: remove it") from None
 
     def _create(self, path: bytes, value: str) -> Cell | None:
         acl, folder = self._ground.address.acl, self._ground.folder

@@ -19,6 +19,8 @@ from fencepost.errors import EngineError, Refused, Unavailable
 
 GONE = (jute.OK, jute.NO_NODE)
 FORGOTTEN = 3.0
+# How often one who was evicted at once goes to the end of the line again.
+MOST_TRIES = 10
 
 
 class Member:
@@ -217,8 +219,11 @@ class Member:
 
     def _settle_in(self, entry: Entry, children: list[bytes]) -> None:
         """Note who stands before us; if we were evicted, go to the end of the line."""
-        while not self._see(entry, children):
+        for _ in range(MOST_TRIES):
+            if self._see(entry, children):
+                return
             children = self._enter(entry)
+        raise Unavailable(f"zookeeper at {self._ground.address} lists no node of ours, however often it has made one")
 
     def _see(self, entry: Entry, children: list[bytes]) -> bool:
         """Note who stands before us; whether we stand there at all."""
@@ -241,6 +246,8 @@ class Member:
                 return self._give_way(entry)
             ahead, left = self._watch(entry, blockers)
             if left:
+                if runtime.time_left() <= 0:
+                    raise Unavailable("others have left the line until the time was over")
                 entry.remove(left)
                 self._look_again(entry)
             elif in_the_way(entry.before, entry.ask):

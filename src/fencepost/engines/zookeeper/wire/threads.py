@@ -19,6 +19,9 @@ from fencepost.engines.zookeeper.waiter import Bell, Waiter
 
 CHUNK = 65536
 TRUSTED = 0.5
+# How much is read of what nobody waits for: a server may never stop.
+MOST_GLANCES = 16
+LEAST = 0.001
 
 
 class _Slot:
@@ -75,6 +78,8 @@ class Connection:
         _open.add(self)
         made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         if tls is not None:
+            # What connecting took is not had again.
+            made.settimeout(runtime.patience(within))
             self._socket = tls.wrap_socket(made, server_hostname=host[0])
             self._socket.settimeout(self._patience)
         else:
@@ -206,7 +211,12 @@ class Connection:
         if not source.pending() and not runtime.readable(source.fileno(), min(left, LONGEST_NAP)):
             raise TimeoutError
         with self._sending:
-            return source.recv(CHUNK)
+            # Of what can be decrypted only as a whole there may be no more than a part.
+            source.settimeout(min(left, LONGEST_NAP))
+            try:
+                return source.recv(CHUNK)
+            finally:
+                source.settimeout(self._patience)
 
     def _take_in(self, data: bytes) -> None:
         if not data:
@@ -222,8 +232,16 @@ class Connection:
             poll = select.poll()
             if source is not None:
                 poll.register(source, select.POLLIN)
-                while poll.poll(0):
-                    self._take_in(source.recv(CHUNK))
+                for _ in range(MOST_GLANCES):
+                    if not poll.poll(0):
+                        break
+                    if isinstance(source, ssl.SSLSocket):
+                        self._take_in(self._decrypt(source, LEAST))
+                    else:
+                        self._take_in(source.recv(CHUNK))
+        except TimeoutError:
+            # A part of what can be decrypted only as a whole.
+            pass
         except (OSError, ValueError) as error:
             self.end(error)
         finally:
