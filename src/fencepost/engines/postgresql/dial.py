@@ -15,6 +15,7 @@ from psycopg.conninfo import make_conninfo
 
 from fencepost.engines.postgresql.address import PORT, Address
 from fencepost.engines.postgresql.trouble import late, not_let_in
+from fencepost.engines.postgresql.wire.size import LARGEST_GREETING, received
 
 # A descriptor, the event of `select.poll` to wait for on it, and for how many seconds. Sent back is whether it came.
 Step = tuple[int, int, float]
@@ -82,6 +83,9 @@ def _try(conninfo: str, until: float) -> Attempt:
             state = connection.connect_poll()
             if state == pq.PollingStatus.OK:
                 return connection
+            if connection.status != pq.ConnStatus.BAD and received(connection.socket) > LARGEST_GREETING:
+                connection.finish()
+                return "it says too much before it lets anybody in"
             event = select.POLLIN if state == pq.PollingStatus.READING else select.POLLOUT
         told = connection.get_error_message()
         connection.finish()

@@ -2,6 +2,7 @@
 
 from psycopg import pq
 
+from fencepost.core.malformed import decoder
 from fencepost.engines.postgresql.trouble import ServerError
 
 Parameter = bytes | None
@@ -48,6 +49,35 @@ def value(result: pq.abc.PGresult) -> bytes | None:
 def rows(result: pq.abc.PGresult) -> Rows:
     columns = range(result.nfields)
     return [tuple(result.get_value(row, column) for column in columns) for row in range(result.ntuples)]
+
+
+@decoder
+def texts(rows: Rows) -> list[str]:
+    """Of rows of one column, those that can be read: a database of another encoding may have others."""
+    found = [words(value) for (value,) in rows]
+    return [each for each in found if "\ufffd" not in each]
+
+
+@decoder
+def whole(number: bytes | None) -> int:
+    """A whole number as the server writes it; 0 for NULL."""
+    return int(number or 0)
+
+
+@decoder
+def real(number: bytes | None) -> float:
+    return float(number or 0)
+
+
+@decoder
+def wholes(numbers: bytes) -> tuple[int, ...]:
+    """Whole numbers with commas between them."""
+    return tuple(int(each) for each in numbers.split(b",") if each)
+
+
+def words(value: bytes | None) -> str:
+    """Text as the server writes it. A database of another encoding may have what is none."""
+    return (value or b"").decode(errors="replace")
 
 
 def text(words: str) -> bytes:

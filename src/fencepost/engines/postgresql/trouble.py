@@ -37,7 +37,7 @@ class ServerError(Exception):
 
     def __init__(self, result: pq.abc.PGresult) -> None:
         fields = pq.DiagnosticField
-        self.state = (result.error_field(fields.SQLSTATE) or b"").decode()
+        self.state = (result.error_field(fields.SQLSTATE) or b"").decode(errors="replace")
         self.primary = (result.error_field(fields.MESSAGE_PRIMARY) or b"").decode(errors="replace")
         told = self.primary or " ".join(result.get_error_message().split())
         super().__init__(f"{told} ({self.state})" if self.state else told)

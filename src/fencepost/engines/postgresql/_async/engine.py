@@ -11,7 +11,6 @@ URL names a way around it. A database clock that is set forward ends leases earl
 refuses the older.
 """
 
-import json
 import random
 from collections.abc import Collection, Sequence
 from typing import ClassVar
@@ -21,6 +20,8 @@ from fencepost.contract.answer import Busy, Gone, Granted, Queued, Renewal, Snap
 from fencepost.core.backoff import backoff
 from fencepost.core.claim import Claim, Mode, Request
 from fencepost.core.holder import Holder
+from fencepost.core.malformed import Malformed, is_integer
+from fencepost.core.name import is_name
 from fencepost.core.rate import Rate
 from fencepost.core.traits import Traits
 from fencepost.core.url import Url
@@ -30,13 +31,15 @@ from fencepost.engines.postgresql._async.channel import AsyncChannel
 from fencepost.engines.postgresql._async.store import AsyncStore
 from fencepost.engines.postgresql.address import LIBPQ, listening_at
 from fencepost.engines.postgresql.epoch import Epoch, Key
-from fencepost.engines.postgresql.query import array, rows, text
+from fencepost.engines.postgresql.query import array, rows, text, texts, whole, wholes
 from fencepost.engines.postgresql.sql import statements
 from fencepost.engines.postgresql.waiter import Waiter
 from fencepost.errors import Refused
 
 AUDIT_LENGTH = 1000
 LOST = "the engine no longer has it"
+# How often an ask may be overtaken by others of its session that are given up.
+MOST_LATE = 100
 YES, NO = b"t", b"f"
 
 
@@ -75,12 +78,12 @@ class AsyncPostgresqlEngine:
         reply = await self._store.value(self._sql["lease_renew"], holder.id.encode(), b"%f" % ttl)
         if reply is None:
             return Renewal(alive=False)
-        held = {int(token) for token in reply.split(b",") if token}
+        held = set(wholes(reply))
         gone = [claim for claim in claims if claim.token not in held]
         if not gone:
             return Renewal(alive=True)
         evicted = rows(await self._store.call(self._sql["evicted"], holder.id.encode()))
-        reasons = {int(token or 0): f"evicted by {(by or b'').decode()}" for token, by in evicted}
+        reasons = record.reasons_of(evicted)
         return Renewal(True, tuple((each.serial, each.name, reasons.get(each.token or 0, LOST)) for each in gone))
 
     async def lease_close(self, holder: Holder) -> None:
@@ -104,7 +107,7 @@ class AsyncPostgresqlEngine:
             answer = await self._ask(request, wait=True)
         return answer
 
-    async def _ask(self, request: Request, *, wait: bool) -> Granted | Queued | Busy | Gone:
+    async def _ask(self, request: Request, *, wait: bool, again: int = MOST_LATE) -> Granted | Queued | Busy | Gone:
         holder, serial, asks, priority = request
         head = _head(holder, serial)
         waiter: Waiter | None = None
@@ -138,19 +141,21 @@ class AsyncPostgresqlEngine:
         self._epoch.settled(head)
         if reply is not None and reply.isdigit():
             self._waiters.pop(b":".join(head), None)
-            return Granted((int(reply),))
-        answer = json.loads(reply or b"{}")
+            return Granted((whole(reply),))
+        answer = record.answer_of(reply)
         if "late" in answer:
             # Another request was given up meanwhile, and took this ask for one of those that nobody waits for.
+            if not again or not is_integer(answer["late"]):
+                raise Malformed("postgresql calls every ask late")
             self._epoch.is_late(answer["late"])
-            return await self._ask(request, wait=wait)
+            return await self._ask(request, wait=wait, again=again - 1)
         return self._read(request, answer, waiter)
 
     def _read(
         self, request: Request, answer: dict[str, object], waiter: Waiter | None
     ) -> Granted | Queued | Busy | Gone:
         match answer:
-            case {"tokens": list(tokens)}:
+            case {"tokens": list(tokens)} if len(tokens) == len(request.asks) and all(map(is_integer, tokens)):
                 self._waiters.pop(self._key(request), None)
                 return Granted(tuple(tokens))
             case {"ahead": list(ahead), "again": again}:
@@ -216,7 +221,9 @@ class AsyncPostgresqlEngine:
         head = _head(holder, serial)
         reply = await self._store.value(self._sql["release_all"], *head, names, tokens, self._epoch.after(head))
         self._epoch.settled(head)
-        return tuple(done == ord("1") for done in reply or b"")
+        if reply is None or len(reply) != len(claims):
+            raise Malformed("postgresql answered to other releases than it was asked for")
+        return tuple(done == ord("1") for done in reply)
 
     async def share(self, claim: Claim) -> bool:
         holder, serial, ask, token = claim
@@ -230,7 +237,7 @@ class AsyncPostgresqlEngine:
 
     async def names(self, prefix: str) -> Sequence[str]:
         found = rows(await self._store.call(self._sql["names"], prefix.encode()))
-        return sorted((name or b"").decode() for (name,) in found)
+        return sorted(filter(is_name, texts(found)))
 
     async def evict(self, name: str, by: str) -> tuple[Claim, ...]:
         parameters = (name.encode(), text(by), b"%d" % AUDIT_LENGTH)
@@ -251,12 +258,16 @@ class AsyncPostgresqlEngine:
     # Inside
 
     def _deliver(self, message: bytes) -> None:
+        """Anybody may send messages: one that makes no sense is none."""
         to, _, tokens = message.rpartition(b":")
         waiter = self._waiters.get(to)
-        if waiter is not None:
-            waiter.stir(tokens=tuple(map(int, tokens.split(b","))) if tokens else ())
-        else:
-            self.cells.hear(message)
+        try:
+            if waiter is not None:
+                waiter.stir(tokens=wholes(tokens))
+            else:
+                self.cells.hear(message)
+        except Malformed:
+            pass
 
     def _key(self, request: Request) -> bytes:
         return b":".join(_head(request.holder, request.serial))

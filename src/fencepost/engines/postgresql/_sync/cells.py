@@ -2,14 +2,15 @@
 """Cells in a table of PostgreSQL; who watches is told by NOTIFY, like those who wait for a grant."""
 
 import itertools
-import json
 import random
 
 from fencepost._runtime.clock import boottime
 from fencepost.contract.answer import Cell
+from fencepost.core.malformed import Malformed, decoder, is_integer, is_text, read_json
 from fencepost.core.rate import Rate
 from fencepost.engines.postgresql._sync.channel import Channel
 from fencepost.engines.postgresql._sync.store import Store
+from fencepost.engines.postgresql.query import real, whole
 from fencepost.engines.postgresql.sql import statements
 from fencepost.engines.postgresql.waiter import Waiter
 
@@ -41,7 +42,7 @@ class Cells:
         reply = self._store.value(self._sql["cell_write"], self._key(key), text, b"%d" % version)
         if reply is None:
             return None
-        return EMPTY if value is None else Cell(value, int(reply))
+        return EMPTY if value is None else Cell(value, whole(reply))
 
     def watch(self, key: str, version: int, timeout: float) -> Cell:
         until = boottime() + timeout
@@ -63,12 +64,12 @@ class Cells:
 
     def meter(self, key: str, rate: Rate, weight: int) -> float:
         parameters = (self._key(key), repr(rate.interval).encode(), b"%d" % rate.burst, b"%d" % weight)
-        return float(self._store.value(self._sql["meter"], *parameters) or 0)
+        return real(self._store.value(self._sql["meter"], *parameters))
 
     def hear(self, message: bytes) -> None:
         """If the message is about a cell, whoever watches that one is told."""
         if message.startswith(ADDRESSEE):
-            waiter = self._watches.get(int(message.split(b":")[1]))
+            waiter = self._watches.get(whole(message.split(b":")[1]))
             if waiter is not None:
                 waiter.stir()
 
@@ -86,10 +87,13 @@ def _pack(text: str) -> bytes:
     return text.encode()
 
 
+@decoder
 def _cell(reply: bytes | None) -> Cell:
     if reply is None:
         return EMPTY
-    value, version = json.loads(reply)
+    value, version = read_json(reply)
+    if not is_text(value) or not is_integer(version):
+        raise Malformed("a cell without a value or a version")
     # Back to front: a sign that was doubled does not escape what follows it.
     parts = (part.replace("\\0", "\0") for part in value.split("\\\\"))
     return Cell("\\".join(parts), version)

@@ -3,6 +3,7 @@
 
 from psycopg import pq
 
+from fencepost.core.malformed import decoder
 from fencepost.core.url import Url
 from fencepost.engines.postgresql import query
 from fencepost.engines.postgresql.address import Address, locate, schema_of
@@ -64,7 +65,7 @@ class Store:
         found = self._version(connection) if self._trusted else None
         if found is None:
             found = self._install(connection)
-        version, pid = (int(each or 0) for each in found[0][:2])
+        version, pid = _version_of(found)
         if version != VERSION:
             raise Refused(
                 f"schema '{self.schema}' at {self.address} has version {version}, and this fencepost knows {VERSION}: "
@@ -97,11 +98,11 @@ class Store:
     def _check_owners(self, connection: wire.Connection) -> None:
         """Refuse what belongs to a role that could do by our hands what it can not do itself."""
         try:
-            ((there, strangers),) = query.rows(connection.call(self._sql["owners"], text(self._owner)))
+            there, strangers = _owners_of(query.rows(connection.call(self._sql["owners"], text(self._owner))))
         except ServerError as error:
             raise explain(error, self.address) from error
         if strangers is not None:
-            owners = strangers.decode()
+            owners = query.words(strangers)
             raise Refused(
                 f"schema '{self.schema}' at {self.address} belongs to {owners}, whose functions would run with your "
                 f"rights: if you trust that role with them, add owner={owners} to the URL"
@@ -110,3 +111,17 @@ class Store:
 
     def close(self) -> None:
         self._pool.close()
+
+
+@decoder
+def _version_of(rows: query.Rows) -> tuple[int, int]:
+    """Of the schema, and the number of the connection."""
+    version, pid, *_ = rows[0]
+    return int(version or 0), int(pid or 0)
+
+
+@decoder
+def _owners_of(rows: query.Rows) -> tuple[bytes | None, bytes | None]:
+    """Whether the schema is there, and whom we do not trust of those that parts of it belong to."""
+    ((there, strangers),) = rows
+    return there, strangers

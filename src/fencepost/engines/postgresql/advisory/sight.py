@@ -6,7 +6,8 @@ from typing import NamedTuple
 from fencepost.contract.answer import Eviction, Snapshot, Standing
 from fencepost.core.claim import Ask, Claim, Mode
 from fencepost.core.holder import Holder
-from fencepost.engines.postgresql.query import Rows
+from fencepost.core.malformed import decoder
+from fencepost.engines.postgresql.query import Rows, words
 
 STRANGER = "another client"
 
@@ -36,15 +37,16 @@ class Lock(NamedTuple):
         return Standing(claim, since, max(0.0, self.ttl - self.idle) if self.granted else self.ttl)
 
 
+@decoder
 def locks_of(rows: Rows) -> list[Lock]:
     return [
         Lock(
             pid=int(pid or 0),
             granted=granted == b"t",
             shared=shared == b"t",
-            holder=None if holder is None else Holder(holder.decode(), (label or b"").decode()),
+            holder=None if holder is None else Holder(words(holder), words(label)),
             ttl=float(ttl or 0),
-            note=(note or b"").decode(),
+            note=words(note),
             token=int(token or 0),
             waited=float(waited or 0),
             idle=float(idle or 0),
@@ -53,6 +55,7 @@ def locks_of(rows: Rows) -> list[Lock]:
     ]
 
 
+@decoder
 def snapshot_of(
     name: str, locks: Iterable[Lock], evictions: Rows, own: Mapping[int, tuple[Claim, float, float]]
 ) -> Snapshot:
@@ -63,7 +66,7 @@ def snapshot_of(
         standing = Standing(*own[lock.pid]) if lock.pid in own else lock.standing(name)
         (holders if lock.granted else waiters).append(standing)
     records = tuple(
-        Eviction(name, int(token or 0), (evicted or b"").decode(), (by or b"").decode(), float(ago or 0))
+        Eviction(name, int(token or 0), words(evicted), words(by), float(ago or 0))
         for token, evicted, by, ago in evictions
     )
     return Snapshot(name, tuple(holders), tuple(waiters), records)

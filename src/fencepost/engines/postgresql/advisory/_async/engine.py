@@ -22,6 +22,7 @@ from fencepost._runtime import aio as runtime
 from fencepost.contract.answer import Busy, Gone, Granted, Queued, Renewal, Snapshot
 from fencepost.core.claim import Claim, Mode, Request
 from fencepost.core.holder import Holder
+from fencepost.core.name import is_name
 from fencepost.core.rate import Rate
 from fencepost.core.traits import Traits
 from fencepost.core.url import Url
@@ -34,7 +35,7 @@ from fencepost.engines.postgresql.advisory._async.downgrade import share
 from fencepost.engines.postgresql.advisory._async.summons import AsyncSummons, OurEntry, OurLease
 from fencepost.engines.postgresql.advisory._async.usher import AsyncUsher
 from fencepost.engines.postgresql.advisory.lease import Entry, Hold, Lease
-from fencepost.engines.postgresql.query import array, value
+from fencepost.engines.postgresql.query import array, value, whole
 from fencepost.engines.postgresql.sql import statements
 from fencepost.engines.postgresql.trouble import ServerError, explain, lost
 from fencepost.engines.postgresql.wire import aio as wire
@@ -228,7 +229,7 @@ class AsyncAdvisoryEngine:
                 self._give_up(lease, entry)
             raise
         if token is not None:
-            return self._granted(lease, entry, int(token))
+            return self._granted(lease, entry, whole(token))
         self._forget(lease, entry)
         return Busy(tuple(each.claim for each in (await self.look(ask.name)).holders))
 
@@ -252,7 +253,12 @@ class AsyncAdvisoryEngine:
     def _taken(self, lease: OurLease, entry: OurEntry, result: pq.abc.PGresult | None) -> Granted | Queued:
         if result is None:
             return Queued(entry.request, (), entry)
-        return self._granted(lease, entry, int(result.get_value(0, 0) or 0))
+        try:
+            token = whole(value(result))
+        except Unavailable:
+            self._give_up(lease, entry)
+            raise
+        return self._granted(lease, entry, token)
 
     def _granted(self, lease: OurLease, entry: OurEntry, token: int) -> Granted:
         if not lease.granted(entry, token):
@@ -357,7 +363,7 @@ class AsyncAdvisoryEngine:
         names = await self._desk.names(prefix)
         for lease in list(self._leases.values()):
             names.update(entry.ask.name for entry in list(lease.entries.values()))
-        return sorted(name for name in names if name.startswith(prefix))
+        return sorted(name for name in names if name.startswith(prefix) and is_name(name))
 
     async def evict(self, name: str, by: str) -> tuple[Claim, ...]:
         return await self._desk.evict(name, by)

@@ -9,7 +9,7 @@ from fencepost.core.claim import Claim
 from fencepost.core.holder import Holder
 from fencepost.engines.postgresql._sync.store import Store
 from fencepost.engines.postgresql.advisory.sight import STRANGER, Lock, locks_of, snapshot_of
-from fencepost.engines.postgresql.query import rows, text
+from fencepost.engines.postgresql.query import rows, text, texts, words
 from fencepost.engines.postgresql.sql import statements
 from fencepost.errors import EngineError
 
@@ -37,7 +37,7 @@ class Desk:
     def names(self, prefix: str) -> set[str]:
         """Of locks that were held over a renewal."""
         found = rows(self._store.call(self._sql["names"], self.key(prefix)))
-        return {(name or b"").decode()[len(self._prefix) :] for (name,) in found}
+        return {name[len(self._prefix) :] for name in texts(found)}
 
     def evict(self, name: str, by: str) -> tuple[Claim, ...]:
         """Ask every holder to let go; end the connection of one that does not."""
@@ -58,7 +58,7 @@ class Desk:
         return tuple(lock.standing(name).claim for lock in taken)
 
     def who_evicted(self, token: int) -> str:
-        return (self._store.value(self._sql["evicted"], b"%d" % token) or b"").decode()
+        return words(self._store.value(self._sql["evicted"], b"%d" % token))
 
     def cancel(self, pid: int) -> None:
         """End the statement that a connection is in, if it can be reached."""

@@ -12,6 +12,7 @@ from fencepost.engines.postgresql.advisory.lease import Entry, Lease
 from fencepost.engines.postgresql.wire import threads as wire
 from fencepost.errors import EngineError
 
+MOST_DIGITS = 19
 OurLease: TypeAlias = Lease[wire.Connection]
 OurEntry: TypeAlias = Entry[wire.Connection]
 
@@ -33,7 +34,7 @@ class Summons:
         channel = self._channels.get(holder_id)
         if channel is None:
             channel = self._channels[holder_id] = Channel(
-                self._store, lambda token: self._obey(lease, int(token)), name=f"fencepost_{holder_id}", unattended=True
+                self._store, lambda token: self._obey(lease, token), name=f"fencepost_{holder_id}", unattended=True
             )
         channel.listen()
         if lease.is_over():
@@ -48,7 +49,12 @@ class Summons:
         for holder_id in list(self._channels):
             self.hush(holder_id)
 
-    def _obey(self, lease: OurLease, token: int) -> None:
+    def _obey(self, lease: OurLease, message: bytes) -> None:
+        if not message.isdigit() or len(message) > MOST_DIGITS:
+            # Anybody may send messages: one that makes no sense is none.
+            return
+        token = int(message)
+
         def let_go() -> None:
             entry = next((each for each in list(lease.entries.values()) if each.token == token), None)
             if entry is None:

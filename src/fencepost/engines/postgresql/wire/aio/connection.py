@@ -14,7 +14,9 @@ from fencepost.engines.postgresql.address import Address
 from fencepost.engines.postgresql.dial import dial
 from fencepost.engines.postgresql.query import Parameter, Query, check
 from fencepost.engines.postgresql.trouble import late, lost
+from fencepost.engines.postgresql.wire.size import LARGEST, received
 
+COPYING = (pq.ExecStatus.COPY_IN, pq.ExecStatus.COPY_OUT, pq.ExecStatus.COPY_BOTH)
 LEAST_DIAL = 1.0
 # The schema is made once, and whoever comes while it is being made waits for that.
 SCRIPT_PATIENCE = 5.0
@@ -26,6 +28,8 @@ class Connection:
 
     def __init__(self, conn: pq.abc.PGconn, address: Address, patience: float) -> None:
         self._conn = conn
+        # So that no send makes the loop wait for a server that does not read.
+        conn.nonblocking = 1
         self.address = address
         # Of our own: libpq closes its descriptor as soon as it sees the end, and the number is used again.
         self.fileno = os.dup(conn.socket)
@@ -39,6 +43,8 @@ class Connection:
         self._turn = runtime.Mutex()
         self._owing = False
         self._result: Result | None = None
+        # How much had come when the answer that is owed turned out to come in pieces.
+        self._before: int | None = None
         self._reply: asyncio.Future[Result | None] | None = None
         self._is_open = True
         self._on_end: Callable[[], object] | None = None
@@ -95,10 +101,12 @@ class Connection:
     def _submit(self, send: Callable[[], None]) -> None:
         if not self._is_open:
             raise lost(self.address, "it was closed here")
-        self._result = None
+        self._result = self._before = None
         self._owing = True
         try:
             send()
+            if self._conn.flush():
+                self._loop.add_writer(self.fileno, self._writable)
         except OperationalError as error:
             self._end()
             raise lost(self.address, str(error)) from error
@@ -128,6 +136,13 @@ class Connection:
                 self._reply = None
         return not self._owing
 
+    def _writable(self) -> None:
+        try:
+            if not self._conn.flush():
+                self._loop.remove_writer(self.fileno)
+        except OperationalError:
+            self._end()
+
     def _readable(self) -> None:
         conn = self._conn
         try:
@@ -136,16 +151,26 @@ class Connection:
                 found = conn.get_result()
                 if found is None:
                     self._settle()
+                elif found.status in COPYING:
+                    # There is no end to it, unless we take part.
+                    raise OperationalError("it copies data that nobody asked for")
                 elif self._result is None or self._result.status != pq.ExecStatus.FATAL_ERROR:
                     self._result = found
             while (notify := conn.notifies()) is not None:
                 if self.on_notice is not None:
                     self.on_notice(notify.extra)
-            ended = conn.status != pq.ConnStatus.OK
+            ended = conn.status != pq.ConnStatus.OK or (self._owing and self._says_too_much())
         except OperationalError:
             ended = True
         if ended:
             self._end()
+
+    def _says_too_much(self) -> bool:
+        """Whether an answer that is not complete yet is larger than any that is meant."""
+        count = received(self.fileno)
+        if self._before is None:
+            self._before = count
+        return count - self._before > LARGEST
 
     def _end(self) -> None:
         """It was not we who closed it."""
@@ -178,6 +203,7 @@ class Connection:
             self._on_end = None
             if not self._loop.is_closed():
                 self._loop.remove_reader(self.fileno)
+                self._loop.remove_writer(self.fileno)
             _open.discard(self)
             os.close(self.fileno)
             self._conn.finish()

@@ -16,9 +16,12 @@ from fencepost.engines.postgresql.address import Address
 from fencepost.engines.postgresql.dial import dial
 from fencepost.engines.postgresql.query import Parameter, Query, check
 from fencepost.engines.postgresql.trouble import ServerError, late, lost
+from fencepost.engines.postgresql.wire.size import LARGEST, received
 from fencepost.engines.postgresql.wire.watch import watch
+from fencepost.errors import Unavailable
 
 TUPLES_OK = int(pq.ExecStatus.TUPLES_OK)
+COPYING = (pq.ExecStatus.COPY_IN, pq.ExecStatus.COPY_OUT, pq.ExecStatus.COPY_BOTH)
 LEAST_DIAL = 1.0
 # The schema is made once, and whoever comes while it is being made waits for that. In ms.
 SCRIPT_PATIENCE = 5000
@@ -47,6 +50,8 @@ class Connection:
 
     def __init__(self, conn: pq.abc.PGconn, address: Address, patience: float) -> None:
         self._conn = conn
+        # So that no send waits for a server that does not read, for ever.
+        conn.nonblocking = 1
         self.address = address
         # Of our own: libpq closes its descriptor as soon as it sees the end, and the number is used again.
         self.fileno = os.dup(conn.socket)
@@ -87,19 +92,22 @@ class Connection:
         try:
             if self._owing or query.name not in self._prepared:
                 self._make_ready(query)
+            until = monotonic() + milliseconds / 1000
             self._owing = True
             if self.pooled:
                 conn.send_query_params(query.alone, parameters)
             else:
                 conn.send_query_prepared(query.name, parameters)
+            if conn.flush() and not self._flush(until):
+                return None
             if not self._wait(_hurry(milliseconds)):
                 return None
             conn.consume_input()
             if conn.is_busy():
-                return self._read(milliseconds)
+                return self._read(until)
             result = conn.get_result()
             if result is None or result.status != TUPLES_OK or conn.is_busy() or conn.get_result() is not None:
-                return self._read(milliseconds, result)
+                return self._read(until, result)
             self._owing = False
             return result
         except OperationalError as error:
@@ -113,7 +121,7 @@ class Connection:
                     self._pay()
                 self._owing = True
                 self._conn.send_query(text.encode())
-                result = self._read(max(self._patience, SCRIPT_PATIENCE))
+                result = self._read(monotonic() + max(self._patience, SCRIPT_PATIENCE) / 1000)
             except OperationalError as error:
                 raise lost(self.address, str(error)) from error
             if result is None:
@@ -124,7 +132,7 @@ class Connection:
         try:
             while True:
                 left = until - boottime()
-                result = self._read(max(0, math.ceil(min(left, LONGEST_NAP) * 1000)))
+                result = self._read(monotonic() + min(left, LONGEST_NAP))
                 if result is not None or left <= 0:
                     return result
         except OperationalError as error:
@@ -145,7 +153,7 @@ class Connection:
         """Read what is owed. An error in it is for whoever asked, who may not have stayed."""
         preparing, self._preparing = self._preparing, None
         try:
-            if self._read(self._patience) is None:
+            if self._read(monotonic() + self._patience / 1000) is None:
                 self._preparing = preparing
                 raise late(self.address, self._patience / 1000)
         except ServerError:
@@ -154,20 +162,47 @@ class Connection:
             if own:
                 raise
 
-    def _read(self, milliseconds: int, result: pq.abc.PGresult | None = None) -> pq.abc.PGresult | None:
-        """The last result of what was sent, or the first error among them; None if it is not all there in time."""
+    def _read(self, until: float, result: pq.abc.PGresult | None = None) -> pq.abc.PGresult | None:
+        """The last result of what was sent, or the first error among them; None if it is not all there at `until`."""
         conn = self._conn
+        if conn.flush() and not self._flush(until):
+            return None
+        before: int | None = None
         while True:
             while not conn.is_busy():
                 found = conn.get_result()
                 if found is None:
                     self._owing = False
                     return None if result is None else check(result)
+                if found.status in COPYING:
+                    # There is no end to it, unless we take part.
+                    raise self._left("it copies data that nobody asked for")
                 if result is None or result.status != pq.ExecStatus.FATAL_ERROR:
                     result = found
-            if not self._wait(_hurry(milliseconds)):
+            if not self._wait(_left(until)):
                 return None
             conn.consume_input()
+            count = received(self.fileno)
+            before = count if before is None else before
+            if count - before > LARGEST:
+                raise self._left(f"its answer has more than {LARGEST} bytes")
+
+    def _flush(self, until: float) -> bool:
+        """Send what did not go at once; whether all of it went in time."""
+        poll = select.poll()
+        poll.register(self.fileno, select.POLLIN | select.POLLOUT)
+        while self._conn.flush():
+            if not (ready := poll.poll(_left(until))):
+                return False
+            if ready[0][1] & select.POLLIN:
+                # It may not read before we do.
+                self._conn.consume_input()
+        return True
+
+    def _left(self, why: str) -> Unavailable:
+        """It is no server of ours: nothing that it says further is read."""
+        self.close()
+        return lost(self.address, why)
 
     def is_over(self) -> bool:
         """Whether the server has closed it, or said something nobody asked for."""
@@ -224,6 +259,10 @@ def _hurry(milliseconds: int) -> int:
     """Less than that if the caller has less time."""
     left = runtime.time_left()
     return milliseconds if left * 1000 >= milliseconds else math.ceil(left * 1000)
+
+
+def _left(until: float) -> int:
+    return _hurry(max(0, math.ceil((until - monotonic()) * 1000)))
 
 
 _open: "WeakSet[Connection]" = WeakSet()
