@@ -5,6 +5,7 @@ import sqlite3
 
 import pytest
 
+import fencepost
 from fencepost._runtime import threads
 from fencepost.contract.answer import Gone, Renewal
 from fencepost.core.url import Url, parse_url
@@ -197,3 +198,14 @@ def test_a_url_with_a_host_or_an_unknown_option_is_refused_when_the_engine_is_ma
         Engine(parse_url("sqlite://tmp/locks.db"), clock=threads.BootClock(), patience=1.0)
     with pytest.raises(ValueError, match="unknown option 'mode'"):
         Engine(Url("sqlite", path="/x", options={"mode": "ro"}), clock=threads.BootClock(), patience=1.0)
+
+
+def test_whoever_only_looks_where_nobody_has_locked_makes_no_file(tmp_path):
+    session = fencepost.connect(f"sqlite://{tmp_path}/mistyped/locks.db")
+    assert list(session.names()) == []
+    assert session.look("a") == ("a", (), (), ())
+    assert session.evict("a") == ()
+    session.close()
+    assert list(tmp_path.iterdir()) == []
+    with fencepost.connect(f"sqlite://{tmp_path}/locks.db", ttl=60) as session, session.lock("a"):
+        assert list(session.names()) == ["a"]

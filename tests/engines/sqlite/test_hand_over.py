@@ -59,3 +59,11 @@ def test_whoever_hears_that_it_does_not_hold_leaves_nothing_that_could_be_grante
     assert [standing.claim.holder for standing in one.engine.look("it").waiters] == [three.holder]
     assert one.engine.release(claim)
     assert isinstance(three.engine.wait(behind, 20.0), Granted)
+
+
+def test_a_release_after_the_lease_has_ended_hands_over_to_nobody_and_says_so(user, clock):
+    one, two = user(ttl=60.0), user(ttl=600.0)
+    claim, queued = one.hold("it"), two.queue("it")
+    clock.skip(61.0)
+    assert not one.engine.release(claim)
+    assert two.granted(queued).token > claim.token

@@ -10,8 +10,10 @@ import threading
 from importlib.resources import files
 
 from fencepost.contract.answer import Cell
+from fencepost.core.malformed import is_integer, is_text
 from fencepost.engines.sqlite.inheritance import never_close
 from fencepost.engines.sqlite.location import make_folder
+from fencepost.errors import Refused
 
 SCHEMA = (files(__package__) / "cells.sql").read_text()
 EMPTY = Cell(None, 0)
@@ -90,7 +92,11 @@ class CellFile:
 
     def _read(self, connection: sqlite3.Connection, key: str) -> Cell:
         row = connection.execute("SELECT value, version FROM cell WHERE key = ?", (key,)).fetchone()
-        return EMPTY if row is None else Cell(*row)
+        if row is None:
+            return EMPTY
+        if not is_text(row[0]) or not is_integer(row[1]):
+            raise Refused(f"a cell in '{self.path}' is not as fencepost writes it: remove it")
+        return Cell(*row)
 
     def _change(self, connection: sqlite3.Connection, key: str, value: str | None) -> Cell:
         if value is None:

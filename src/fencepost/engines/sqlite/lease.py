@@ -8,6 +8,7 @@ from fencepost.core.claim import Claim
 from fencepost.core.holder import Holder
 from fencepost.engines.sqlite.process import Identity
 from fencepost.engines.sqlite.queue import Queue
+from fencepost.engines.sqlite.row import is_present
 from fencepost.engines.sqlite.sql import STATEMENTS
 
 
@@ -72,7 +73,9 @@ class Leases:
         dead = [
             holder
             for holder, expires_at, pid, started, namespace, _ in self._execute("holders")
-            if expires_at <= now or is_dead(Identity(pid, started, namespace))
+            if not is_present(expires_at, pid, started, namespace)
+            or expires_at <= now
+            or is_dead(Identity(pid, started, namespace))
         ]
         if dead:
             self._queue.bury(dead)

@@ -6,6 +6,7 @@ is your turn. A full box loses letters, but then its owner finds it full, and lo
 
 import errno
 import os
+import re
 import secrets
 import socket
 import stat
@@ -17,6 +18,7 @@ from fencepost.engines.sqlite.inheritance import let_go_after_fork
 from fencepost.engines.sqlite.location import make_folder
 
 LONGEST = 4096
+ADDRESS = re.compile("[0-9a-f]{16}")
 MOST_ADDRESSES = 64
 SOON = (0,)
 NOBODY = (errno.ECONNREFUSED, errno.ENOENT)
@@ -118,6 +120,8 @@ class Mailbox:
             return self._closed or self._send_to_stranger(mailbox, text)
 
     def _send_to_stranger(self, name: str, text: bytes) -> bool:
+        if not _is_address(name):
+            return False
         try:
             try:
                 self._introduce(name).send(text, socket.MSG_DONTWAIT)
@@ -163,6 +167,8 @@ class Mailbox:
             return None
 
     def unlink(self, name: str) -> None:
+        if not _is_address(name):
+            return
         try:
             self._reach()
             os.unlink(name, dir_fd=self._directory)
@@ -211,6 +217,11 @@ class Mailbox:
             # Not through a link, which may be somebody else's way to make us clear up elsewhere.
             self._directory = os.open(self.folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC | os.O_NOFOLLOW)
             self._prefix = f"/proc/self/fd/{self._directory}/"
+
+
+def _is_address(name: object) -> bool:
+    """Whether it is one that `open` makes. Others may have written another way into the file: to anywhere."""
+    return isinstance(name, str) and ADDRESS.fullmatch(name) is not None
 
 
 def _socket() -> socket.socket:

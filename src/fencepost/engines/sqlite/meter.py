@@ -15,7 +15,9 @@ class Meters:
     def take(self, key: str, rate: Rate, weight: int) -> float:
         now = self._now()
         rows = self._store.execute(STATEMENTS["busy_until"], (key,)).fetchall()
-        busy_until, wait = taken(rows[0][0] if rows else 0.0, now, rate, weight)
+        # Whatever else a stranger has written there keeps nothing busy.
+        before = rows[0][0] if rows and type(rows[0][0]) is float else 0.0
+        busy_until, wait = taken(before, now, rate, weight)
         if not wait:
             self._store.execute(STATEMENTS["take"], (key, busy_until))
             # A few of those that are idle, so that names used once do not pile up.

@@ -10,7 +10,7 @@ from fencepost.core.claim import admitted
 from fencepost.engines.sqlite.mailbox import Letter, Mailbox
 from fencepost.engines.sqlite.place import Key, Place
 from fencepost.engines.sqlite.process import Identity, Peers
-from fencepost.engines.sqlite.row import Row, requests
+from fencepost.engines.sqlite.row import Row, is_present, is_well_formed, requests
 from fencepost.engines.sqlite.sql import STATEMENTS
 from fencepost.engines.sqlite.store import Store
 from fencepost.engines.sqlite.transfer import Transfer
@@ -43,7 +43,14 @@ class Queue:
         self.addresses: dict[str, str] = {}
 
     def rows(self, statement: str, *args: object) -> list[Row]:
-        return [Row._make(row) for row in self.store.execute(STATEMENTS[statement], args)]
+        """What can not be read is nobody's claim, and is removed."""
+        found = self.store.execute(STATEMENTS[statement], args).fetchall()
+        rows = [Row._make(row) for row in found if is_well_formed(row)]
+        if len(rows) < len(found):
+            for name, waiting, number, *_ in found:
+                if not any((row.name, row.waiting, row.number) == (name, waiting, number) for row in rows):
+                    self.change("remove", name, waiting, number)
+        return rows
 
     def change(self, statement: str, *args: object) -> int:
         return self.store.execute(STATEMENTS[statement], args).rowcount
@@ -85,7 +92,9 @@ class Queue:
         One that lives and whose box somebody deleted finds that out itself; it may have moved already.
         """
         for expires_at, *process, mailbox in self.store.execute(STATEMENTS["presence"], (letter.holder,)).fetchall():
-            if mailbox != letter.mailbox:
+            if not is_present(expires_at, *process):
+                self.bury((letter.holder,))
+            elif mailbox != letter.mailbox:
                 if mailbox is not None:
                     self.write(letter._replace(mailbox=mailbox))
             elif self.mailbox.has(mailbox) or expires_at <= self.now() or self.peers.is_dead(Identity(*process)):

@@ -8,6 +8,9 @@ from fencepost.core.priority import priority_of
 from fencepost.engines.sqlite.process import Identity
 
 MODES = {mode.value: mode for mode in Mode}
+# SQLite stores anything in any column.
+_CLAIM = (str, int, int, str, int, int, int, str, int, int, str, float)
+_PRESENCE = (float, int, int, int)
 
 
 class Row(NamedTuple):
@@ -49,6 +52,23 @@ class Row(NamedTuple):
     def claim(self) -> Claim:
         token = None if self.waiting else self.number
         return Claim(Holder(self.holder, self.label), self.serial, self.ask(), token)
+
+
+def is_well_formed(row: tuple[object, ...]) -> bool:
+    """Whether a row is as we write it. What a stranger has left in the file may be anything."""
+    claim, (label, *presence, mailbox) = row[: len(_CLAIM)], row[len(_CLAIM) :]
+    return (
+        tuple(map(type, claim)) == _CLAIM
+        and claim[7] in MODES
+        and type(label) is str
+        and is_present(*presence)
+        and (mailbox is None or type(mailbox) is str)
+    )
+
+
+def is_present(*presence: object) -> bool:
+    """The same of when a lease ends, and of the process that has it."""
+    return tuple(map(type, presence)) == _PRESENCE
 
 
 def requests(rows: list[Row]) -> dict[Request, list[Row]]:

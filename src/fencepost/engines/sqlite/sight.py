@@ -2,6 +2,7 @@
 
 from fencepost.contract.answer import Eviction, Snapshot, Standing
 from fencepost.core.claim import Claim
+from fencepost.core.name import is_name
 from fencepost.engines.sqlite.lease import Leases
 from fencepost.engines.sqlite.queue import EVERYONE, Queue
 from fencepost.engines.sqlite.row import Row
@@ -19,12 +20,16 @@ class Sight:
         holders, waiters = self._living(name)
         now = self._queue.now()
         found = self._queue.store.execute(STATEMENTS["evictions"], (name,)).fetchall()
-        evictions = tuple(Eviction(which, token, who, by, now - at) for which, token, who, by, at in found)
+        evictions = tuple(
+            Eviction(which, token, who, by, now - at)
+            for which, token, who, by, at in found
+            if tuple(map(type, (token, who, by, at))) == (int, str, str, float)
+        )
         return Snapshot(name, _standings(holders, now), _standings(waiters, now), evictions)
 
     def names(self, prefix: str) -> list[str]:
         self._leases.sweep()
-        return [name for (name,) in self._queue.store.execute(STATEMENTS["names"], (prefix,))]
+        return [name for (name,) in self._queue.store.execute(STATEMENTS["names"], (prefix,)) if is_name(name)]
 
     def evict(self, name: str, by: str) -> tuple[Claim, ...]:
         holders, _ = self._living(name)

@@ -58,6 +58,9 @@ INSERT INTO claim VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)
 -- name: drop
 DELETE FROM claim WHERE name = ?1 AND waiting = ?2 AND number = ?3 AND holder = ?4
 
+-- name: remove
+DELETE FROM claim WHERE name IS ?1 AND waiting IS ?2 AND number IS ?3
+
 -- name: promote
 UPDATE claim SET waiting = 0, number = ?3, since = ?4 WHERE name = ?1 AND waiting = 1 AND number = ?2
 

@@ -8,11 +8,12 @@ import warnings
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+from fencepost.core.malformed import is_integer
 from fencepost.engines.sqlite.gate import DEVICE, INODE, LOW, Gate, boot_id
 from fencepost.engines.sqlite.inheritance import never_close
 from fencepost.engines.sqlite.relay import Tracks
 from fencepost.engines.sqlite.sql import SCHEMA, STATEMENTS
-from fencepost.engines.sqlite.trouble import is_damage
+from fencepost.engines.sqlite.trouble import is_damage, is_no_text
 from fencepost.errors import FencepostWarning, Refused
 
 T = TypeVar("T")
@@ -56,6 +57,10 @@ class Store:
             return work(*args)
         except sqlite3.Error as error:
             self.roll_back()
+            if self._connection is not None and self._connection.text_factory is str and is_no_text(error):
+                # From here on what is no text is read as well as it can be: it is somebody else's, and concerns nobody.
+                self._connection.text_factory = _lenient
+                return work(*args)
             if not is_damage(error):
                 raise
             self._set_aside("corrupt")
@@ -77,6 +82,11 @@ class Store:
     @property
     def is_open(self) -> bool:
         return self._connection is not None
+
+    @property
+    def is_blank(self) -> bool:
+        """Whether nobody has ever locked anything here: whoever only looks makes no file."""
+        return not self.is_open and _is_missing(self.path) and _is_missing(self.gate.path)
 
     def roll_back(self) -> None:
         connection = self._connection
@@ -149,6 +159,10 @@ class Store:
         if gate.fresh and not made:
             # The gate file was deleted, and with it the counter: this file has a number above all its tokens.
             ((highest,),) = execute(STATEMENTS["highest"])
+            if not is_integer(highest):
+                self._set_aside("corrupt")
+                self._open()
+                return
             gate.at_least(highest)
             gate.words[LOW] = 1
             if execute(STATEMENTS["relays"]).fetchall() == [(1,)]:
@@ -195,6 +209,10 @@ class Store:
         )
 
 
+def _lenient(text: bytes) -> str:
+    return text.decode(errors="replace")
+
+
 def _try(act: Callable[..., None], *paths: str) -> None:
     try:
         act(*paths)
@@ -204,3 +222,14 @@ def _try(act: Callable[..., None], *paths: str) -> None:
 
 def _not_open(*_: Any) -> Any:
     raise sqlite3.ProgrammingError("the state file is not open")
+
+
+def _is_missing(path: str) -> bool:
+    try:
+        os.lstat(path)
+    except FileNotFoundError:
+        return True
+    except OSError:
+        # Whoever opens it finds out.
+        return False
+    return False

@@ -8,7 +8,7 @@ from fencepost.core.claim import Mode
 from fencepost.core.priority import priority_of
 from fencepost.engines.sqlite.gate import hash_of
 from fencepost.engines.sqlite.relay import ROOM, Runner, Track
-from fencepost.engines.sqlite.row import Row
+from fencepost.engines.sqlite.row import Row, is_well_formed
 from fencepost.engines.sqlite.sql import STATEMENTS
 from fencepost.engines.sqlite.store import Store
 
@@ -38,7 +38,7 @@ class Transfer:
 
     def _to_relay(self, name: str, track: Track) -> None:
         execute = self._store.execute
-        rows = [Row._make(row) for row in execute(STATEMENTS["queue"], (name, MOST + 1))]
+        rows = [Row._make(row) for row in execute(STATEMENTS["queue"], (name, MOST + 1)) if is_well_formed(row)]
         if len(rows) <= MOST and all(map(_is_plain, rows)):
             self._note_relays(1)
             if track.start(name.encode(), map(_runner, rows)):

@@ -22,6 +22,11 @@ def is_damage(error: sqlite3.Error) -> bool:
     return primary(error) in DAMAGED
 
 
+def is_no_text(error: sqlite3.Error) -> bool:
+    """Whether something in a column of text was none. The module has no code for that."""
+    return not primary(error) and "decode to UTF-8" in str(error)
+
+
 def _is_full(path: str) -> bool:
     """Where SQLite can not grow its files it does not always say why."""
     try:

@@ -134,13 +134,19 @@ class AsyncSqliteEngine:
         await self._transact(self._claims.withdraw, request)
 
     async def look(self, name: str) -> Snapshot:
+        if self._store.is_blank:
+            return Snapshot(name, (), ())
         snapshot: Snapshot = await self._transact(self._queue.atomically, self._sight.look, name)
         return snapshot
 
     async def names(self, prefix: str) -> Sequence[str]:
+        if self._store.is_blank:
+            return []
         return await self._transact(self._queue.atomically, self._sight.names, prefix)
 
     async def evict(self, name: str, by: str) -> tuple[Claim, ...]:
+        if self._store.is_blank:
+            return ()
         return await self._transact(self._queue.atomically, self._sight.evict, name, by)
 
     async def wait(self, queued: Queued, timeout: float) -> Granted | Queued | Gone:

@@ -134,13 +134,19 @@ class SqliteEngine:
         self._transact(self._claims.withdraw, request)
 
     def look(self, name: str) -> Snapshot:
+        if self._store.is_blank:
+            return Snapshot(name, (), ())
         snapshot: Snapshot = self._transact(self._queue.atomically, self._sight.look, name)
         return snapshot
 
     def names(self, prefix: str) -> Sequence[str]:
+        if self._store.is_blank:
+            return []
         return self._transact(self._queue.atomically, self._sight.names, prefix)
 
     def evict(self, name: str, by: str) -> tuple[Claim, ...]:
+        if self._store.is_blank:
+            return ()
         return self._transact(self._queue.atomically, self._sight.evict, name, by)
 
     def wait(self, queued: Queued, timeout: float) -> Granted | Queued | Gone:
