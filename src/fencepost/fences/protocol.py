@@ -13,7 +13,7 @@ from contextlib import AbstractContextManager
 from typing import Protocol, TypeVar
 
 from fencepost.core.token import check_token
-from fencepost.errors import Stale
+from fencepost.errors import Refused, Stale
 
 Resource_co = TypeVar("Resource_co", covariant=True)
 
@@ -50,6 +50,14 @@ class Fence(Protocol[Resource_co]):
 
     def highest(self, name: str) -> int:
         """The mark of `name`, 0 if no token was ever accepted. For people and tests; it decides nothing."""
+
+
+def mark_of(name: str, value: object) -> int:
+    """The mark that stands in a store as a number: others may have written there what is none."""
+    try:
+        return int(str(value))
+    except ValueError:
+        raise Refused(f"what stands as the mark of '{name}' is no number: somebody else has written it") from None
 
 
 def check(name: str, token: int, highest: int) -> int:

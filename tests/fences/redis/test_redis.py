@@ -10,9 +10,9 @@ import redis
 import redis.asyncio
 import valkey
 
-from fencepost.errors import Stale
+from fencepost.errors import Refused, Stale
 from fencepost.fences.redis import AsyncRedisFence, RedisFence
-from fencepost.fences.redis.source import MOST_WORDS
+from fencepost.fences.redis.source import MOST_WORDS, mark_key
 from fencepost.testing.redis import command, shared_cluster, shared_server
 
 LARGE = 2**63 - 1
@@ -244,3 +244,13 @@ def test_a_command_that_is_too_long_for_a_script_is_refused_before_anything_happ
             block.hset("split", most)
             block.hset("split", {"one": 1})
         assert client.hlen("split") == len(most) + 1
+
+
+@pytest.mark.parametrize("mark", ["abc and more", "not a number at all, and longer than any token", "5000 x"])
+def test_a_mark_that_somebody_else_has_written_is_refused(port: int, client: Any, mark: str) -> None:
+    fence = RedisFence(client)
+    command(port, "SET", mark_key("n"), mark)
+    with pytest.raises(Refused, match="is no token"):
+        fence.highest("n")
+    with pytest.raises((Refused, Stale)):
+        fence.claim("n", 5)

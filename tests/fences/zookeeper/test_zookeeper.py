@@ -10,8 +10,9 @@ from kazoo.client import KazooClient
 from kazoo.exceptions import BadVersionError, NoNodeError
 
 import fencepost
-from fencepost.errors import Stale
+from fencepost.errors import Refused, Stale
 from fencepost.fences.zookeeper import AsyncZookeeperFence, ZookeeperFence
+from fencepost.fences.zookeeper.mark import FOLDER, mark_path
 from fencepost.testing.zookeeper import ZookeeperServer, shared_server
 
 LARGE = 2**63 - 1
@@ -178,3 +179,12 @@ def test_a_holder_that_lost_its_lock_is_refused(fence: ZookeeperFence, client: A
 def test_what_is_no_client_is_refused() -> None:
     with pytest.raises(TypeError, match="a client of kazoo"):
         ZookeeperFence("127.0.0.1")
+
+
+def test_a_mark_that_somebody_else_has_written_is_refused(client: Any, path: str) -> None:
+    fence, name = ZookeeperFence(client), uuid.uuid4().hex
+    client.create(mark_path(FOLDER, name), b"not a number", makepath=True)
+    for call in (lambda: fence.highest(name), lambda: fence.claim(name, 5), lambda: fence.set(name, 5, path, b"1")):
+        with pytest.raises(Refused, match="is no token"):
+            call()
+    assert client.get(path)[0] == b"100"

@@ -1,10 +1,12 @@
 """The one transaction of the fence: the token is checked, the mark raised and the work done, or nothing is."""
 
 from collections.abc import Sequence
+from typing import Any
 
+from fencepost.core.malformed import Malformed
 from fencepost.drivers.etcd import request as ask
-from fencepost.drivers.etcd.answer import Outcome
-from fencepost.errors import Stale
+from fencepost.drivers.etcd.answer import Found, KeyValue, Outcome
+from fencepost.errors import Refused, Stale
 
 # As wide as the largest token: etcd compares values as text.
 WIDTH = 19
@@ -25,9 +27,35 @@ def guarded(mark: bytes, token: int, work: Sequence[bytes]) -> bytes:
     return ask.transaction([ask.has_more(mark, value)], [ask.read(ask.select(mark))], [raised, *work])
 
 
-def parts_of(outcome: Outcome, name: str, token: int) -> list[object]:
-    """What each part of the work gave; raises `Stale` if the mark was higher."""
-    parts = outcome.parts
+def parts_of(outcome: Outcome, name: str, token: int, count: int) -> list[Any]:
+    """What each part of the work, so many of them, gave; raises `Stale` if the mark was higher."""
     if outcome.succeeded:
-        raise Stale(name, token, int(parts[0].pairs[0].value))
-    return parts[1:]
+        raise Stale(name, token, token_in(name, outcome.reads(1)[0]))
+    parts = outcome.parts[1:]
+    if len(parts) != count:
+        raise Malformed("a transaction was answered without what came of its parts")
+    return parts
+
+
+def token_in(name: str, found: Found) -> int:
+    """The mark of a name, 0 if there is none."""
+    if not found.pairs:
+        return 0
+    value = found.pairs[0].value
+    if not value.isdigit() or len(value) > WIDTH:
+        raise Refused(f"what stands in etcd as the mark of '{name}' is none: somebody else has written it")
+    return int(value)
+
+
+def found_in(part: object) -> Found:
+    """What a part has read."""
+    if not isinstance(part, Found):
+        raise Malformed("a read was answered by something else")
+    return part
+
+
+def key_in(pair: KeyValue) -> str:
+    try:
+        return pair.key.decode()
+    except UnicodeDecodeError:
+        raise Refused(f"a key in etcd is no text, and so none of those guarded here: {pair.key!r}") from None

@@ -2,7 +2,7 @@
 
 from importlib.resources import files
 
-from fencepost.errors import Stale
+from fencepost.errors import Refused, Stale
 
 _LUA = files(__package__)
 CHECK = _LUA.joinpath("check.lua").read_text()
@@ -26,10 +26,23 @@ def mark_key(name: str) -> str:
     return f"fencepost:fence:{{{name}}}"
 
 
-def refusal(error: Exception, name: str, token: int) -> Stale | None:
+def refusal(error: Exception, name: str, token: int) -> Stale | Refused | None:
     """The refusal that a client's error stands for, whichever client it is."""
     _, found, mark = str(error).rpartition(REFUSAL)
-    return Stale(name, token, int(mark.split()[0])) if found else None
+    if not found:
+        return None
+    try:
+        return Stale(name, token, mark_of(name, (mark.split() or [""])[0]))
+    except Refused as strange:
+        return strange
+
+
+def mark_of(name: str, mark: str | bytes) -> int:
+    """The mark as a number. Anybody may have written there."""
+    try:
+        return int(mark)
+    except ValueError:
+        raise Refused(f"the mark of '{name}' at '{mark_key(name)}' is no token: somebody else has written it") from None
 
 
 def words(commands: list[tuple[object, ...]]) -> list[object]:

@@ -6,7 +6,7 @@ from typing import Any
 from fencepost.core.name import check_name
 from fencepost.errors import Conflict, Stale
 from fencepost.fences.protocol import Tokened, check, token_of
-from fencepost.fences.s3.pointer import NOTHING, Pointer, content_key, decode, new_nonce
+from fencepost.fences.s3.pointer import LARGEST, NOTHING, Pointer, content_key, decode, new_nonce
 
 ATTEMPTS = 20
 # What botocore raises for a body that is not the one its headers speak of: it was replaced while the store sent it.
@@ -107,7 +107,9 @@ class S3Fence:
         for _ in range(ATTEMPTS):
             try:
                 found = self._client.get_object(Bucket=self._bucket, Key=key)
-                return decode(key, found["Body"].read()), found["ETag"]
+                # Read as a whole, or one that was torn would not be noticed.
+                is_large = found.get("ContentLength", 0) > LARGEST
+                return decode(key, b"" if is_large else found["Body"].read()), found["ETag"]
             except Exception as error:
                 if _code(error) in ABSENT:
                     return NOTHING, None

@@ -9,7 +9,11 @@ import json
 import secrets
 from dataclasses import dataclass, replace
 
+from fencepost.core.malformed import STUMBLES, is_integer, is_text
+
 FIELD = "fencing-token"
+# No pointer has so many bytes. What stands at the key may be anybody's, and as large as it likes.
+LARGEST = 64 << 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,9 +45,16 @@ NOTHING = Pointer(0, "", None)
 def decode(key: str, body: bytes) -> Pointer:
     try:
         found = json.loads(body)
-        return Pointer(int(found["token"]), str(found["nonce"]), found["content"])
-    except (ValueError, KeyError, TypeError):
-        raise ValueError(f"the object '{key}' was not written through a fence: move it to another key") from None
+        pointer = Pointer(found["token"], found["nonce"], found["content"])
+        if (
+            is_integer(pointer.token)
+            and is_text(pointer.nonce)
+            and (pointer.content is None or is_text(pointer.content))
+        ):
+            return pointer
+    except STUMBLES:
+        pass
+    raise ValueError(f"the object '{key}' was not written through a fence: move it to another key")
 
 
 def new_nonce() -> str:

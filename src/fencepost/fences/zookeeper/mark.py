@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 from urllib.parse import quote
 
+from fencepost.errors import Refused
+
 FOLDER = "/fencepost-fence"
 
 
@@ -12,6 +14,14 @@ class Mark(NamedTuple):
 
     token: int
     version: int
+
+
+def mark_of(path: str, data: bytes, version: int) -> Mark:
+    """What a node says. Anybody may have written there."""
+    try:
+        return Mark(int(data), version)
+    except ValueError:
+        raise Refused(f"the mark at '{path}' is no token: somebody else has written it") from None
 
 
 def mark_path(folder: str, name: str) -> str:

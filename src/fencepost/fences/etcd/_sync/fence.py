@@ -58,7 +58,7 @@ class EtcdFence:
     def highest(self, name: str) -> int:
         """The mark of `name`, 0 if no token was ever accepted. For people and tests; it decides nothing."""
         found = self._client.read(ask.select(step.mark_key(self._marks, check_name(name))))
-        return int(found.pairs[0].value) if found.pairs else 0
+        return step.token_in(name, found)
 
     @contextmanager
     def guard(self, name: str, grant: Tokened | int) -> "Iterator[Guarded]":
@@ -74,21 +74,23 @@ class EtcdFence:
 
     def get(self, name: str, grant: Tokened | int, key: str) -> bytes | None:
         """What stands under the key, None if nothing does."""
-        (found,) = self.run(name, grant, [ask.read(ask.select(key.encode()))])
+        (part,) = self.run(name, grant, [ask.read(ask.select(key.encode()))])
+        found = step.found_in(part)
         return found.pairs[0].value if found.pairs else None
 
     def get_all(self, name: str, grant: Tokened | int, prefix: str) -> dict[str, bytes]:
         """Every key that starts with `prefix`, which must not be empty, and what stands under it."""
         start = _some(prefix).encode()
-        (found,) = self.run(name, grant, [ask.read(ask.select(start, ask.prefix_end(start)))])
-        return {pair.key.decode(): pair.value for pair in found.pairs}
+        (part,) = self.run(name, grant, [ask.read(ask.select(start, ask.prefix_end(start)))])
+        return {step.key_in(pair): pair.value for pair in step.found_in(part).pairs}
 
     def put(self, name: str, grant: Tokened | int, key: str, value: str | bytes) -> None:
         self.run(name, grant, [_put(key, value)])
 
     def delete(self, name: str, grant: Tokened | int, *keys: str) -> int:
         """How many of the keys there were."""
-        return sum(self.run(name, grant, [ask.delete(key.encode()) for key in keys]))
+        counts = self.run(name, grant, [ask.delete(key.encode()) for key in keys])
+        return sum(count for count in counts if isinstance(count, int))
 
     def run(self, name: str, grant: Tokened | int, work: Sequence[bytes]) -> list[Any]:
         """Any parts of a transaction (see `fencepost.drivers.etcd.request`), and what each gave."""
@@ -97,7 +99,7 @@ class EtcdFence:
         outcome = self._client.commit(step.guarded(mark, token, work))
         if outcome is None:
             raise Unavailable("etcd lost a lease while it was being used")
-        return step.parts_of(outcome, name, token)
+        return step.parts_of(outcome, name, token, len(work))
 
 
 class Guarded:

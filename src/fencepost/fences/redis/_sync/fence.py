@@ -7,7 +7,7 @@ from typing import Any
 
 from fencepost.core.name import check_name
 from fencepost.fences.protocol import Tokened, token_of
-from fencepost.fences.redis.source import RUN, check_length, guarded, mark_key, refusal, words
+from fencepost.fences.redis.source import RUN, check_length, guarded, mark_key, mark_of, refusal, words
 
 Value = str | bytes | int | float
 Script = Callable[..., Any]
@@ -39,7 +39,7 @@ class RedisFence:
 
     def highest(self, name: str) -> int:
         """The mark of `name`, 0 if no token was ever accepted. For people and tests; it decides nothing."""
-        return int(self._client.get(mark_key(check_name(name))) or 0)
+        return mark_of(name, self._client.get(mark_key(check_name(name))) or "0")
 
     def script(self, lua: str) -> "FencedScript":
         """The caller's own Lua, behind the check: called as `script(name, grant, keys=[…], args=[…])`."""
@@ -101,10 +101,10 @@ class RedisFence:
         try:
             return script(keys=[mark_key(name), *keys], args=[token, *args])
         except Exception as error:
-            stale = refusal(error, name, token)
-            if stale is None:
+            refused = refusal(error, name, token)
+            if refused is None:
                 raise
-            raise stale from None
+            raise refused from None
 
 
 class FencedScript:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from fencepost.errors import Stale
-from fencepost.fences.protocol import Tokened, token_of
+from fencepost.fences.protocol import Tokened, mark_of, token_of
 from fencepost.fences.sql.dialect import MYSQL
 from fencepost.fences.sql.driver import aio as driver
 from fencepost.fences.sql.statement import Answer, quoted
@@ -61,7 +61,7 @@ class AsyncRowFence:
         answer = await self._finish(sql, {"key": key})
         if not answer.rows:
             raise self._missing(key)
-        return int(answer.rows[0][0])
+        return mark_of(str(key), answer.rows[0][0])
 
     def _update(self, columns: tuple[str, ...]) -> str:
         """The statement that writes these columns; made once."""

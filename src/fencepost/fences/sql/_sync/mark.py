@@ -6,7 +6,7 @@ from typing import Any
 from fencepost._runtime import threads as runtime
 from fencepost.core.token import LARGEST
 from fencepost.errors import FencepostError, Stale
-from fencepost.fences.protocol import check
+from fencepost.fences.protocol import check, mark_of
 from fencepost.fences.sql.dialect import MYSQL, literal, mark_in, row_key
 from fencepost.fences.sql.driver import threads as driver
 from fencepost.fences.sql.statement import Answer
@@ -153,7 +153,7 @@ class Mark:
     def _highest(self, name: str) -> int:
         key = {"name": self._values(name, 0)["name"]}
         ((token,),) = (self._driver.run(self._dialect.statement("highest"), key)).rows
-        return int(token)
+        return mark_of(name, token)
 
     def _back_out(self, joined: bool, place: int) -> None:
         try:

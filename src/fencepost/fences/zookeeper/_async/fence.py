@@ -8,7 +8,7 @@ from typing import Any
 from fencepost._runtime import aio as runtime
 from fencepost.core.name import check_name
 from fencepost.fences.protocol import Tokened, check, token_of
-from fencepost.fences.zookeeper.mark import FOLDER, Mark, failure, mark_path
+from fencepost.fences.zookeeper.mark import FOLDER, Mark, failure, mark_of, mark_path
 
 Steps = Callable[[Any], object]
 
@@ -102,7 +102,7 @@ class AsyncZookeeperFence:
             data, stat = await runtime.in_thread(self._client.get, path)
         except NoNodeError:
             return None
-        return Mark(int(data), stat.version)
+        return mark_of(path, data, stat.version)
 
 
 class AsyncGuarded:
