@@ -125,3 +125,14 @@ def test_an_engine_that_can_not_downgrade_says_so_and_the_lock_is_kept(monkeypat
 def test_what_might_mean_encryption_and_does_not_is_refused(url: str, option: str) -> None:
     with pytest.raises(ValueError, match=r"option 'tls' in .* is yes or no|is for TLS: add tls=yes"):
         fencepost.connect(f"{url}?{option}")
+
+
+def test_a_note_or_a_label_that_is_too_long_raises() -> None:
+    with pytest.raises(ValueError, match="the label of a holder has at most 1024 characters"):
+        fencepost.connect("memory://", holder="x" * 1025)
+    with fencepost.connect("memory://") as session:
+        for make in (session.lock, session.rwlock, lambda name, note: session.semaphore(name, limit=1, note=note)):
+            with pytest.raises(ValueError, match="a note has at most 1024 characters"):
+                make("a", note="x" * 1025)
+        with pytest.raises(ValueError, match="a note has at most 1024 characters"):
+            session.lock_all(["a"], note="x" * 1025)

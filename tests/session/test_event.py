@@ -1,5 +1,6 @@
 """The event stream."""
 
+import logging
 import sys
 import threading
 
@@ -33,6 +34,33 @@ def test_a_subscription_may_name_kinds_and_may_end() -> None:
         with session.lock("a"):
             pass
     assert [type(each) for each in happened] == [event.Released]
+
+
+def test_what_is_no_kind_of_event_can_not_be_subscribed_to() -> None:
+    with fencepost.connect("memory://") as session:
+        for kind in (fencepost.Lost, "Lost", event.Lost(holder="h", name="a", token=1, reason="")):
+            with pytest.raises(TypeError, match="is no kind of event"):
+                session.subscribe(print, kind)  # type: ignore[arg-type]
+
+
+def test_grants_and_releases_are_logged_where_the_log_is_set_to_debug(caplog: pytest.LogCaptureFixture) -> None:
+    with fencepost.connect("memory://", holder="me") as session, session.lock("a"):
+        pass
+    assert caplog.messages == []
+    caplog.set_level(logging.DEBUG, "fencepost")
+    with fencepost.connect("memory://", holder="me") as session, session.lock("a") as grant:
+        pass
+    granted, released = caplog.messages
+    assert granted.startswith(f"me: granted 'a' (token {grant.token}) after ")
+    assert released.startswith(f"me: released 'a' (token {grant.token}) after ")
+
+
+def test_asks_that_were_not_granted_are_counted() -> None:
+    with fencepost.connect("memory://") as session, session.lock("a"):
+        assert session.lock("a").try_acquire() is None
+        with pytest.raises(fencepost.AcquireTimeout):
+            session.lock_all(["a", "b"]).acquire(timeout=0.01)
+        assert (session.statistics().denied, session.statistics().granted) == (2, 1)
 
 
 def test_a_listener_that_raises_is_reported_and_harms_nobody(capsys: pytest.CaptureFixture[str]) -> None:

@@ -22,6 +22,10 @@ class Announcer:
 
     def subscribe(self, listener: Listener, *kinds: type[Event]) -> Callable[[], None]:
         """Call `listener` with every event of these kinds, or of any; the answer ends the subscription."""
+        for kind in kinds:
+            if not isinstance(kind, type) or not issubclass(kind, Event):
+                # `fencepost.Lost`, which is raised, and `event.Lost`, which is told, are easily mixed up.
+                raise TypeError(f"{kind!r} is no kind of event: take one of fencepost.core.event")
         entry = (listener, kinds or tuple(_kinds(Event)))
         self._change((*self._listeners, entry))
 

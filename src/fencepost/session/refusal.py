@@ -3,11 +3,12 @@
 from collections.abc import Sequence
 
 from fencepost.core.claim import Ask, Claim
+from fencepost.core.name import listed
 
 
 def refusal(asks: Sequence[Ask], timeout: float, ahead: Sequence[Claim]) -> str:
     """One line: what was not acquired, in how long, and who has it."""
-    names = ", ".join(f"'{ask.name}'" for ask in asks)
+    names = listed([ask.name for ask in asks])
     what = f"lock {names}" if len(asks) == 1 else f"locks {names}"
     return f"{what} not acquired in {timeout:.1f} s: {_who(ahead)}"
 

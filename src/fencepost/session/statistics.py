@@ -7,11 +7,15 @@ from fencepost._runtime.state import StateLock
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Statistics:
-    """A snapshot. `waited` is in seconds and counts asks that were granted; the rest are counts."""
+    """A snapshot. `waited` is in seconds and counts asks that were granted; the rest are counts.
+
+    `denied` are asks that were not granted in time, or not at once where they did not wait.
+    """
 
     held: int
     waiting: int
     granted: int
+    denied: int
     contended: int
     waited: float
     renewals: int
@@ -27,11 +31,12 @@ class Statistics:
 class Tally:
     """The running numbers, exact under threads."""
 
-    __slots__ = ("_lock", "contended", "failed_renewals", "granted", "lost", "renewals", "waited", "waiting")
+    __slots__ = ("_lock", "contended", "denied", "failed_renewals", "granted", "lost", "renewals", "waited", "waiting")
 
     def __init__(self) -> None:
         self._lock = StateLock()
         self.granted = 0
+        self.denied = 0
         self.contended = 0
         self.waited = 0.0
         # One for each who waits, whichever: to put one in and to take one out is atomic without the lock.
@@ -48,6 +53,10 @@ class Tally:
                 self.contended += 1
                 self.waited += waited
 
+    def denial(self) -> None:
+        with self._lock:
+            self.denied += 1
+
     def renewal(self, *, failed: bool) -> None:
         with self._lock:
             self.renewals += 1
@@ -63,6 +72,7 @@ class Tally:
                 held=held,
                 waiting=len(self.waiting),
                 granted=self.granted,
+                denied=self.denied,
                 contended=self.contended,
                 waited=self.waited,
                 renewals=self.renewals,

@@ -11,6 +11,7 @@ from fencepost.contract import registry
 from fencepost.contract._sync.engine import Engine
 from fencepost.core.lease import Terms
 from fencepost.core.limit import patience
+from fencepost.core.name import check_text
 from fencepost.core.url import parse_url
 from fencepost.errors import Unsupported
 from fencepost.instrumentation import log
@@ -36,6 +37,8 @@ def connect(
     when the session is entered, or a lock acquired. In the child of a fork it begins anew, with a lease of its own.
     """
     terms = Terms(ttl, margin)
+    if holder is not None:
+        check_text(holder, "the label of a holder")
     address = parse_url(url or os.environ.get("FENCEPOST_URL") or EMBEDDED)
     kind = registry.engine(address.scheme)
     shortfalls = kind.traits.shortfalls(requires or {})
@@ -55,7 +58,7 @@ def connect(
             f"use {engine.traits.ttl_floor:g} s or more"
         )
     session = Session(engine, terms, label=label, clock=clock, remake=remake)
-    session.subscribe(log.write, *log.LOUD)
+    session.subscribe(log.write, *log.kinds())
     return session
 
 

@@ -9,7 +9,7 @@ from fencepost._runtime import threads as runtime
 from fencepost.core import schedule as schedules
 from fencepost.core.claim import Ask, Mode
 from fencepost.core.duration import check_timeout
-from fencepost.core.name import check_name, check_names
+from fencepost.core.name import check_name, check_names, check_text
 from fencepost.core.permit import check_permits
 from fencepost.core.priority import check_priority
 from fencepost.core.rate import check_rate
@@ -68,6 +68,8 @@ class Session(Presence):
         """
         if priority != 0:
             self._check_priority(priority)
+        if note:
+            check_text(note, "a note")
         ask = Ask(check_name(name), note=note)
         return Lock(self, ask, timeout=timeout, priority=priority, reentrant=reentrant)
 
@@ -78,6 +80,7 @@ class Session(Presence):
         if not self.traits.shared:
             raise Unsupported("this engine has no shared locks: see its traits")
         self._check_priority(priority)
+        check_text(note, "a note")
         return ReadWriteLock(self, check_name(name), timeout=timeout, priority=priority, note=note)
 
     def semaphore(
@@ -99,7 +102,7 @@ class Session(Presence):
             raise Unsupported("this engine has no semaphores: see its traits")
         check_permits(limit, weight)
         self._check_priority(priority)
-        ask = Ask(check_name(name), Mode.COUNTED, weight, limit, note)
+        ask = Ask(check_name(name), Mode.COUNTED, weight, limit, check_text(note, "a note"))
         return Lock(self, ask, timeout=timeout, priority=priority)
 
     def lock_all(
@@ -107,6 +110,7 @@ class Session(Presence):
     ) -> LockAll:
         """A lock on all of `names`, in whatever order: granted together or not at all, with a token for each."""
         self._check_priority(priority)
+        check_text(note, "a note")
         asks = tuple(Ask(name, note=note) for name in check_names(names))
         return LockAll(self, asks, timeout=timeout, priority=priority)
 

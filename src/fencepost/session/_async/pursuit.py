@@ -9,6 +9,7 @@ from fencepost.contract.answer import Busy, Gone, Granted, Queued
 from fencepost.core import event
 from fencepost.core.backoff import backoff
 from fencepost.core.claim import Ask, Claim, Mode, Request, contradiction
+from fencepost.core.name import listed
 from fencepost.errors import Conflict, EngineError, Refused, Unavailable, Uncertain
 from fencepost.session._async.grant import AsyncGrant
 from fencepost.session._async.keeper import AsyncKeeper
@@ -40,14 +41,16 @@ async def obtain(
     started_at = asked_at = now()
     until = math.inf if timeout is None else started_at + timeout
     # A try is no try without time for an answer.
-    answer_by = max(until, started_at + presence.limits.answer)
+    farewell = presence.limits.farewell
+    answer_by = started_at + presence.limits.answer if timeout == 0 else until + farewell
     short_leases = 0
     while True:
         keeper = presence.keeper_at(asked_at)
         if keeper is None:
             presence.check_open()
             open_by = asked_at + presence.terms.span
-            async with AsyncLimit(presence.clock, min(answer_by, open_by)):
+            # The other half is for closing what may be open.
+            async with AsyncLimit(presence.clock, min(answer_by - farewell / 2, open_by)):
                 keeper = await _open(presence, min(until, open_by))
         if keeper.settlement.is_open:
             keeper.settlement.check_room(asks)
@@ -60,7 +63,7 @@ async def obtain(
                     _check_agreement(request, answer)
                 if timeout is None and keeper.kept:
                     _check_not_waiting_for_itself(keeper, request)
-                answer = await _queue(presence, keeper, answer, until)
+                answer = await _queue(presence, keeper, answer, until, answer_by)
             if isinstance(answer, Granted):
                 presence.credence.check(request, answer.tokens)
                 granted_at = now()
@@ -76,21 +79,22 @@ async def obtain(
                     return None
             elif isinstance(answer, Busy):
                 _check_agreement(request, answer)
+                presence.tally.denial()
                 return Denial(answer.ahead, now() - started_at)
             elif isinstance(answer, Gone):
                 presence.check_open()
                 keeper.lose(f"the engine no longer has its lease: {answer.reason}")
-            back_by = now() + presence.limits.answer
+            back_by = min(now() + presence.limits.answer, answer_by)
             unsettled = await _leave(keeper, request, back_by)
             if isinstance(answer, Queued) and now() >= until:
-                if unsettled is not None:
-                    raise Uncertain(_not_confirmed(request, unsettled)) from unsettled
-                return Denial(await _ahead(presence, answer, back_by), now() - started_at)
+                # The time is over, whether or not the engine has confirmed already that nothing is left.
+                ahead = answer.ahead if unsettled is not None else await _ahead(presence, answer, back_by)
+                presence.tally.denial()
+                return Denial(ahead, now() - started_at)
         except BaseException as error:
             # Who was interrupted is in a hurry; who was told of no answer has waited for it.
-            patience = presence.limits.answer if isinstance(error, Exception) else presence.limits.farewell
-            leave_by = min(now() + patience, answer_by) if isinstance(error, Unavailable) else now() + patience
-            unsettled = await runtime.shielded(_leave(keeper, request, leave_by))
+            patience = presence.limits.answer if isinstance(error, Exception) else farewell
+            unsettled = await runtime.shielded(_leave(keeper, request, min(now() + patience, answer_by)))
             if unsettled is not None and isinstance(error, Unavailable):
                 raise Uncertain(_not_confirmed(request, unsettled)) from error
             raise
@@ -144,7 +148,7 @@ async def _claim(
 
 
 async def _queue(
-    presence: AsyncPresence, keeper: AsyncKeeper, queued: Queued, until: float
+    presence: AsyncPresence, keeper: AsyncKeeper, queued: Queued, until: float, answer_by: float
 ) -> Granted | Queued | Busy | Gone:
     """Stand in the queue until granted, out of time, or without a lease."""
     now = presence.clock.now
@@ -164,10 +168,10 @@ async def _queue(
                 return answer
             try:
                 # It comes back at `until` by itself, if it can.
-                async with AsyncLimit(presence.clock, until + presence.limits.answer / 2):
+                async with AsyncLimit(presence.clock, answer_by):
                     answer = await presence.engine.wait(answer, left)
             except Unavailable:
-                answer = await _claim(presence, keeper, request, until, until + presence.limits.answer / 2)
+                answer = await _claim(presence, keeper, request, until, answer_by)
         return answer
     finally:
         waiting.pop()
@@ -203,7 +207,7 @@ async def _leave(keeper: AsyncKeeper, request: Request, until: float) -> EngineE
 
 
 def _not_confirmed(request: Request, error: EngineError) -> str:
-    names = ", ".join(f"'{ask.name}'" for ask in request.asks)
+    names = listed([ask.name for ask in request.asks])
     return (
         f"lock {names} not acquired, and the engine did not confirm that the ask is withdrawn: "
         f"it ends with the lease at the latest ({error})"

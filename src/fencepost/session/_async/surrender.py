@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from fencepost._runtime import aio as runtime
 from fencepost.core import event
 from fencepost.core.claim import Claim
+from fencepost.core.name import listed
 from fencepost.errors import EngineError, FencepostError, Uncertain
 from fencepost.session._async.grant import AsyncGrant
 
@@ -43,7 +44,7 @@ async def release_together(grants: Sequence[AsyncGrant]) -> FencepostError | Non
             keeper.announce(event.Unsettled(holder=keeper.holder.label, names=names, reason=str(unsettled)))
         if isinstance(error, EngineError):
             uncertain = Uncertain(
-                f"locks {', '.join(map(repr, names))} were given up here, but the engine did not answer: "
+                f"locks {listed(names)} were given up here, but the engine did not answer: "
                 f"they are free within {keeper.terms.ttl:g} s at the latest ({error})"
             )
             uncertain.__cause__ = error

@@ -95,7 +95,7 @@ class Keeper:
             self.announce(event.LeaseOpened(holder=self.holder.label, ttl=self.terms.ttl))
         except BaseException:
             self._finish("opening it was interrupted")
-            runtime.shielded(self._close_lease(self.now() + self.limits.farewell))
+            runtime.shielded(self._close_lease(self.now() + self.limits.farewell / 2))
             raise
 
     @property

@@ -15,7 +15,7 @@ from fencepost.core.claim import Claim
 from fencepost.core.holder import Holder
 from fencepost.core.lease import Terms
 from fencepost.core.limit import limits
-from fencepost.core.name import check_name
+from fencepost.core.name import check_name, listed
 from fencepost.core.traits import Traits
 from fencepost.errors import EngineError, SessionClosed, Unavailable, Unsupported
 from fencepost.session._sync.courtesy import Courtesy
@@ -24,6 +24,7 @@ from fencepost.session._sync.limit import Limit
 from fencepost.session._sync.reentrance import Reentrance
 from fencepost.session.announcer import Announcer, Listener
 from fencepost.session.credence import Credence
+from fencepost.session.farewell import expect_close
 from fencepost.session.statistics import Statistics, Tally
 
 
@@ -67,6 +68,7 @@ class Presence:
         # The event loop that it was first used in.
         self._home: object = None
         fork.tell(self)
+        expect_close(self)
 
     def forked(self) -> None:
         """In the child of a fork: nothing of the parent's is used here, released, read from or closed."""
@@ -78,6 +80,14 @@ class Presence:
         self.tally = Tally()
         self.reentrance = Reentrance()
         self.courtesy = Courtesy(self)
+
+    def _leftover(self) -> str | None:
+        """What stays locked if the process ends now, in words; None if nothing does."""
+        keeper = None if self._closed or self._inherited else self._keeper
+        held = [] if keeper is None or keeper.over else [grant.name for grant in keeper.grants()]
+        if not held:
+            return None
+        return f"{self.label} did not close its session: {listed(held)} is locked until the lease ends"
 
     @property
     def traits(self) -> Traits:
