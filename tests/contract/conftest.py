@@ -6,6 +6,7 @@ import pytest
 
 from fencepost.testing.contract import CHAPTERS, SITES, Site
 from tests.contract.matrix import is_quick, schemes_of
+from tests.contract.strangers import strangers_at
 from tests.support.tier import engine_of
 
 LAW_OF = {chapter.tests: chapter.law for chapter in CHAPTERS}
@@ -14,6 +15,7 @@ LAW_OF = {chapter.tests: chapter.law for chapter in CHAPTERS}
 @pytest.fixture
 def site(request: pytest.FixtureRequest) -> Iterator[Site]:
     with SITES[request.param]() as site:
+        site.strangers.update(strangers_at(request.param))
         yield site
 
 
@@ -29,3 +31,9 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 def _marks(scheme: str, law: str) -> list[pytest.MarkDecorator]:
     return [] if is_quick(scheme, law) else [pytest.mark.slow]
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    # An engine that is left when it is silent is seldom kept by one that drips, and that takes long to show.
+    if getattr(item, "callspec", None) and item.callspec.params.get("fault") == "drip":  # type: ignore[attr-defined]
+        item.add_marker(pytest.mark.slow)

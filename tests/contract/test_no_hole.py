@@ -13,7 +13,8 @@ from fencepost.testing import contract
 from fencepost.testing.contract.need import LACKS, is_about
 
 from . import test_contract
-from .matrix import OTHER_PLACE, OTHER_TRANSPORT, laws_at
+from .matrix import OTHER_PLACE, OTHER_TRANSPORT, is_quick, laws_at
+from .strangers import strangers_at
 
 ROOT = Path(__file__).parents[2]
 FUNCTION = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
@@ -59,6 +60,16 @@ def test_every_test_of_every_chapter_runs_at_every_site_that_it_is_about() -> No
         if chapter.law in laws_at(scheme)
         if is_about(_marks(chapter.tests, name), registry.engine(scheme).traits)
     }, run.stderr
+
+
+def test_every_site_with_a_store_that_others_reach_offers_hostile_records() -> None:
+    quick = [scheme for scheme in contract.SITES if is_quick(scheme, "strangers") and scheme != "memory"]
+    ours = {"sqlite", "etcd", "consul", "postgresql", "postgresql+advisory"}
+    assert {scheme for scheme in quick if strangers_at(scheme)} == set(quick) - ours
+    for scheme in ours & set(quick):
+        module = "site" if scheme == "sqlite" else scheme.partition("+")[0]
+        text = (Path(contract.__file__).parent / f"{module}.py").read_text()
+        assert "strangers=" in text, f"{scheme} offers none"
 
 
 def test_every_test_is_about_some_engine_and_leaves_none_out_by_itself() -> None:

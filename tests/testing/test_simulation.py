@@ -1,12 +1,13 @@
 """The simulation: what it finds, that it repeats itself, and ten thousand schedules in which every law is kept."""
 
 import asyncio
+import contextlib
 import os
 import random
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any
 
 import pytest
@@ -127,7 +128,7 @@ class OpensAnew(Book):
 @pytest.mark.parametrize(
     ("kind", "schedules", "finding"),
     [
-        (GrantsTwice, 50, "held by several"),
+        (GrantsTwice, 50, "held by several|is not above"),
         (SetsTokensBack, 50, "token #"),
         (LosesWakeUps, 50, "nobody had"),
         (ForgetsWithdrawals, 1000, "after everybody was done|not served|nobody had"),
@@ -154,6 +155,18 @@ async def _nothing(*_: object) -> None:
 def test_an_ask_that_is_not_withdrawn_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pursuit, "_leave", _nothing)
     with pytest.raises(LawBroken):
+        for seed in range(100):
+            simulate(seed)
+
+
+@pytest.mark.unit
+def test_a_caller_who_waits_on_after_its_time_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    @contextlib.asynccontextmanager
+    async def endless(*_: object) -> AsyncIterator[None]:
+        yield
+
+    monkeypatch.setattr(pursuit, "AsyncLimit", endless)
+    with pytest.raises(LawBroken, match="after its time-out"):
         for seed in range(100):
             simulate(seed)
 

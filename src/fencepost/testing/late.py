@@ -9,6 +9,8 @@ from fencepost.testing.proxy import CHUNK, Proxy
 # A busy machine that needs longer makes a test see less, never fail.
 PATIENCE = 5.0
 SILENCE = 0.1
+# Seconds between two bytes of an answer.
+DRIP = 0.2
 
 
 @dataclass(eq=False)
@@ -32,6 +34,15 @@ class LateProxy(Proxy):
     def __init__(self, target: int, *, host: str = "127.0.0.1") -> None:
         super().__init__(target, host=host)
         self._links: set[Link] = set()
+        self._dripping = False
+
+    def drip(self) -> None:
+        """What the server answers arrives, a few bytes each second."""
+        self._dripping = True
+
+    def heal(self) -> None:
+        self._dripping = False
+        super().heal()
 
     def detain(self) -> None:
         """Keep what comes over the connections that are open now. Those that are opened later pass."""
@@ -111,6 +122,10 @@ class LateProxy(Proxy):
         try:
             while data := await reader.read(CHUNK):
                 link.heard.set()
+                while data and self._dripping:
+                    link.near.write(data[:1])
+                    data = data[1:]
+                    await asyncio.sleep(DRIP)
                 link.near.write(data)
         except OSError:
             pass

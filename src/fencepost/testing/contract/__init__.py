@@ -29,6 +29,7 @@ OF_ENGINES = (
     "cell",
     "rate",
     "priority",
+    "strangers",
 )
 # What is built on those alone, and so the same on every engine that keeps them.
 OF_USERS = ("fence", "block", "election", "group", "meeting", "partition", "job", "courtesy")

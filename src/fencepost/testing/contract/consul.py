@@ -1,12 +1,17 @@
 """The sites of Consul, and the real `consul lock` as the neighbour."""
 
 import subprocess
-from collections.abc import Iterator
+from base64 import b64encode
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
+from fencepost.engines.consul.key import AUDIT
+from fencepost.engines.consul.transaction import LOCK_FLAG
 from fencepost.testing.binary import find_built
 from fencepost.testing.consul import Agent, shared_agent, shared_tls
+from fencepost.testing.contract.hostile import VALUES
 from fencepost.testing.contract.site import Site
 
 LONGEST = 20
@@ -53,4 +58,31 @@ def site(scheme: str) -> Iterator[Site]:
     if agent.certificate is not None:
         options += f"&ca={Path(agent.certificate)}"
     url = f"{scheme}://127.0.0.1:{agent.port}?{options}"
-    yield Site(url, ttl=TTL, neighbours={"consul lock": lambda site, name: ConsulLock(agent, name)})
+    neighbours = {"consul lock": lambda site, name: ConsulLock(agent, name)}
+    yield Site(url, ttl=TTL, neighbours=neighbours, strangers=strangers(agent))
+
+
+def strangers(agent: Agent) -> dict[str, Callable[[Site, str], None]]:
+    # Of one that would stand in line, if it were ours.
+    almost = b'{"fencepost":1,"holder":"h","label":"l","serial":1,"ttl":1,"at":%b,"granted":true,"asks":%b}'
+    found = VALUES | {
+        "asks of no kind": almost % (b"1", b"[1]"),
+        "a time of no size": almost % (b"9" * 400, b'[["a","shared",1,1,""]]'),
+        "another name": almost % (b"1", b'[["another","shared",1,1,""]]'),
+        "a name that is none": almost % (b"1", b'[["\\ud800","shared",1,1,""]]'),
+    }
+    return {title: partial(_leave, agent, value=value) for title, value in found.items()}
+
+
+def _leave(agent: Agent, site: Site, name: str, value: bytes) -> None:
+    """As the lock and in the queue, both locked by a session, and as the record of evictions."""
+    _, session = agent.call("PUT", "/v1/session/create", {"TTL": "600s", "LockDelay": "0s", "Behavior": "delete"})
+    text, lock = b64encode(value).decode(), f"{name}/.lock"
+    work = [
+        {"KV": {"Verb": "lock", "Key": lock, "Value": text, "Session": session["ID"], "Flags": LOCK_FLAG}},
+        {"KV": {"Verb": "lock", "Key": f"{lock}/h-1", "Value": text, "Session": session["ID"]}},
+        {"KV": {"Verb": "set", "Key": f"{lock}/stray", "Value": text}},
+        {"KV": {"Verb": "set", "Key": AUDIT, "Value": text}},
+    ]
+    status, told = agent.call("PUT", "/v1/txn", work)
+    assert status == 200, told

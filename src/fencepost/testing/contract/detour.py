@@ -20,6 +20,11 @@ class Detour:
         for proxy in self._proxies:
             proxy.hold()
 
+    def drip(self) -> None:
+        """Every answer arrives one byte at a time, and takes for ever; until `heal`."""
+        for proxy in self._proxies:
+            proxy.drip()
+
     def heal(self) -> None:
         for proxy in self._proxies:
             proxy.heal()

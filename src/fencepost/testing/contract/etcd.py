@@ -1,13 +1,16 @@
 """The sites of etcd, with `etcdctl lock`, which is the lock of its Go package, as the neighbour."""
 
+import secrets
 import signal
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 
 import fencepost.testing.etcd as etcd
 from fencepost.drivers.etcd import request
 from fencepost.testing.condition import until
+from fencepost.testing.contract.hostile import VALUES
 from fencepost.testing.contract.site import Site
 
 TTL = 2.0
@@ -66,4 +69,22 @@ def site(scheme: str) -> Iterator[Site]:
         port, certificate = etcd.shared_tls()
         url = f"etcds://127.0.0.1:{port}?ca={certificate}"
     etcd.empty(port, url)
-    yield Site(url, ttl=TTL, neighbours={"etcdctl": EtcdctlLock})
+    yield Site(url, ttl=TTL, neighbours={"etcdctl": EtcdctlLock}, strangers=strangers())
+
+
+def strangers() -> dict[str, Callable[[Site, str], None]]:
+    # Of one that would hold, if it were ours.
+    almost = b'{"serial":"1","holder":"h","label":"l","mode":"shared","weight":%b}'
+    found = VALUES | {"a weight of no size": almost % (b"9" * 4000), "a weight of no kind": almost % b'"x"'}
+    return {title: partial(_leave, value=value) for title, value in found.items()}
+
+
+def _leave(site: Site, name: str, value: bytes) -> None:
+    """As a contender, and beside the contenders, and as the record of an eviction."""
+    client, lease = etcd.client(url=site.url), secrets.randbits(62) + 1
+    client.lease_grant(lease, 600)
+    keys = [b"%x" % lease, b"zzz", b"\xff\xfe/%x" % lease]
+    puts = [request.put(name.encode() + b"/" + key, value, lease) for key in keys]
+    puts += [request.put(f"\0fencepost/evicted/{name}\0".encode() + key, value, lease) for key in (b"5", b"zzz")]
+    client.commit(request.transaction([], puts))
+    client.close()

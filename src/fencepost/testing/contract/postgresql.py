@@ -40,6 +40,51 @@ class PlainSql:
         return row is not None and bool(row[0])
 
 
+# Of a claim, a column and what nobody of us writes into it. Of a connection, how long it may be idle.
+CLAIMS = [
+    ("mode", "'nonsense'"),
+    ("token", "-1"),
+    ("serial", "-1"),
+    ("ticket", "-9223372036854775808"),
+    ("part", "99"),
+    ("weight", "-5"),
+    ("note", "repeat('x', 100000)"),
+    ("since", "'infinity'"),
+]
+CONNECTIONS = ["'NaN'", "'infinity'", "-1"]
+
+
+def strangers(port: int, scheme: str) -> dict[str, Callable[[Site, str], None]]:
+    if scheme == "postgresql+advisory":
+        return {f"idle for {each}": partial(_leave_connection, port, ttl=each) for each in CONNECTIONS}
+    return {f"{column} is {value}": partial(_leave_claim, port, column, value) for column, value in CLAIMS}
+
+
+def _leave_claim(port: int, column: str, value: str, site: Site, name: str) -> None:
+    claim = {"key": f"hashtextextended('{name}', 0)", "name": f"'{name}'", "ticket": "5", "token": "5"}
+    claim |= {"holder": f"'stranger of {name}'", "serial": "1", "part": "0", "mode": "'exclusive'", "weight": "1"}
+    claim |= {"most": "1", "note": "''", "since": "clock_timestamp()", column: value}
+    for statement in (
+        f"INSERT INTO fencepost.lease VALUES ('stranger of {name}', 'label', 'infinity', 'channel', 0)",
+        f"INSERT INTO fencepost.claim ({', '.join(claim)}) VALUES ({', '.join(claim.values())})",
+        f"SELECT pg_notify(channel, 'no message') FROM fencepost.lease WHERE id <> 'stranger of {name}'",
+    ):
+        postgresql.query(port, statement)
+
+
+def _leave_connection(port: int, site: Site, name: str, ttl: str) -> None:
+    """What is told of a connection that has the lock, and a message to everybody who listens."""
+    for statement in (
+        f"INSERT INTO fencepost.connection SELECT pid, backend_start, 'h', 'l', {ttl} FROM pg_stat_activity "
+        "WHERE datname = current_database() ON CONFLICT (pid) DO UPDATE SET ttl = excluded.ttl",
+        f"INSERT INTO fencepost.holding SELECT pid, '{name}', '', -1 FROM fencepost.connection",
+        "INSERT INTO fencepost.eviction (name, token, holder, evicted, by, at) "
+        f"VALUES ('{name}', -1, '', '', '', 'infinity')",
+        "SELECT pg_notify('fencepost_' || holder, 'no token') FROM fencepost.connection",
+    ):
+        postgresql.query(port, statement)
+
+
 @contextmanager
 def site(scheme: str) -> Iterator[Site]:
     """A database with our schema in it, emptied."""
@@ -55,7 +100,7 @@ def site(scheme: str) -> Iterator[Site]:
     if scheme == "postgresql+advisory":
         neighbours["pg_advisory_lock"] = partial(PlainSql, port, connections)
     try:
-        yield Site(url, ttl=TTL, neighbours=neighbours)
+        yield Site(url, ttl=TTL, neighbours=neighbours, strangers=strangers(port, scheme))
     finally:
         for connection in connections:
             connection.close()

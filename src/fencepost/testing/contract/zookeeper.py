@@ -22,7 +22,10 @@ class KazooLock:
         client = KazooClient(hosts=hosts, timeout=20)
         client.start()
         clients.append(client)
-        self._lock = client.Lock(f"/{folder}/{encode(name)}", "neighbour")
+        path = f"/{folder}/{encode(name)}"
+        # To stay: kazoo makes the path once for each `Lock`, and the servers remove what we make when it is empty.
+        client.ensure_path(path)
+        self._lock = client.Lock(path, "neighbour")
 
     def try_acquire(self) -> bool:
         return bool(self._lock.acquire(blocking=False))

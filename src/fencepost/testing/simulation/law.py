@@ -5,6 +5,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
+from fencepost.core import limit
 from fencepost.core.claim import Ask, Mode
 from fencepost.session._async.grant import AsyncGrant
 from fencepost.testing.simulation.loop import Process
@@ -13,18 +14,24 @@ from fencepost.testing.simulation.trace import Trace
 # While all is well, a name that somebody waits for is free no longer than that, and a time-out overrun by no more. A
 # lease is ten times as long: whoever finds out only by the end of one that its turn has come was not told.
 PROMPT = 1.0
-# The same of a time-out while calls are lost and held up.
-OVERRUN = math.inf
+# While calls are lost and held up, a time-out is overrun by no more than so many of the session's farewells: one's own,
+# and that of another who opened the lease for both.
+FAREWELLS = 2
+ROUNDING = 1e-6
 
 
 @dataclass(eq=False)
 class Asking:
-    """Somebody wants these by then. `floor` is the highest token of each name that was seen before."""
+    """Somebody wants these by then, and then takes `slack` to come back.
+
+    `floor` is the highest token of each name that was seen before.
+    """
 
     process: Process
     asks: tuple[Ask, ...]
     until: float
     floor: dict[str, int]
+    slack: float = 0.0
     holdings: list["Holding"] = field(default_factory=list)
 
     @property
@@ -70,9 +77,9 @@ class Laws:
 
     # What users do
 
-    def ask(self, process: Process, asks: tuple[Ask, ...], timeout: float | None) -> Asking:
-        until = math.inf if timeout is None else self._now() + timeout
-        asking = Asking(process, asks, until, {ask.name: self._highest.get(ask.name, 0) for ask in asks})
+    def ask(self, process: Process, asks: tuple[Ask, ...], timeout: float | None, slack: float = 0.0) -> Asking:
+        until = math.inf if timeout is None else self._now() + (timeout or limit.ANSWER)
+        asking = Asking(process, asks, until, {ask.name: self._highest.get(ask.name, 0) for ask in asks}, slack)
         self._waiting.append(asking)
         within = "" if timeout is None else f"within {timeout:g} s"
         self._trace(process.name, "wants", *(f"{ask.name} ({ask.mode})" for ask in asks), within)
@@ -115,8 +122,9 @@ class Laws:
 
     def _answered(self, asking: Asking) -> None:
         self._waiting.remove(asking)
-        late = self._now() - max(asking.until, asking.process.back_at)
-        if late > (OVERRUN if self.calm_since is None else PROMPT):
+        late = self._now() - max(asking.until, asking.process.back_at) - asking.slack
+        most = FAREWELLS * limit.FAREWELL
+        if late > (most if self.calm_since is None else max(PROMPT, most)) + ROUNDING:
             self.breach(f"{asking.process.name} came back {late:.3f} s after its time-out")
 
     # What happens to processes

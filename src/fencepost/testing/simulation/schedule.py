@@ -26,6 +26,8 @@ STORM = 25.0
 # Until whoever still waits when the network is well again must be served: what comes late has come, leases of the dead
 # have ended, open ends are settled, and everybody before has had its turn.
 RECOVERY = 300.0
+# How long it takes behind the back of whoever was in a hurry to settle what it left open, while all is well.
+SETTLING = 2.0
 MOST_FAREWELLS = 100
 
 Make = Callable[[str, aio.Clock], AsyncEngine]
@@ -88,11 +90,13 @@ class Schedule:
         if not fair:
             await asyncio.sleep(2 * TTL)
             laws.has_calmed_down()
+        await asyncio.sleep(SETTLING)
         await self._check_empty("after everybody was done")
         calm = self._turns(2, Habits())
         await nemesis.strike(dice.randrange(3), 2.0, (CANCEL,))
         await self._until_done(calm, "a user is not served")
         laws.judge_the_end()
+        await asyncio.sleep(SETTLING)
         await self._check_empty("while all sessions are open")
         present = [each for each in self._members if each.present]
         for each in present:

@@ -5,6 +5,7 @@ import random
 from collections.abc import Sequence
 from typing import Any, NamedTuple, TypeVar
 
+from fencepost.core import limit
 from fencepost.core.claim import Ask, Mode
 from fencepost.errors import FencepostError
 from fencepost.primitives._async.acquirable import AsyncAcquirable
@@ -81,8 +82,11 @@ class User:
     async def _take_turn(self, habits: Habits) -> None:
         pick = self._dice.choice
         timeout, hold, way = pick(habits.timeouts), pick(habits.holds), pick(habits.ways)
-        wish = self._wish(pick(habits.shapes), timeout)
-        asking = self._laws.ask(self.process, wish.asks, 0.0 if way == "try" else timeout)
+        shape = pick(habits.shapes)
+        wish = self._wish(shape, timeout)
+        # Whoever is elected says so, and steps down if it can not: each as slowly as an engine that does not answer.
+        slack = limit.ANSWER + limit.MOST_PATIENCE if shape == "lead" else 0.0
+        asking = self._laws.ask(self.process, wish.asks, 0.0 if way == "try" else timeout, slack)
         how = "cancelled"
         try:
             match way:

@@ -64,16 +64,6 @@ class AsyncBlockChapter:
                 grant.check()
             assert not grant.lost.is_set()
 
-    async def test_only_exactly_this_grant_is_released(self, site: Site) -> None:
-        async with connect_to(site) as first, connect_to(site, label="second") as second:
-            old = await first.lock("a").acquire()
-            await second.evict("a")
-            new = await first.lock("a").acquire(timeout=0)
-            with pytest.raises(Lost):
-                await old.release()
-            assert new.held
-            assert await holders(second, "a") == ["first"]
-
     async def test_a_grant_may_be_released_by_another_flow(self, site: Site) -> None:
         async with connect_to(site) as session:
             grant = await session.lock("a").acquire()

@@ -31,13 +31,14 @@ PATIENCE, SOON = 30.0, 10.0
 
 
 class AsyncDeadlineChapter:
+    @pytest.mark.parametrize("fault", ["silence", "drip"])
     @needs(scope="network")
-    async def test_no_call_outlasts_its_time_when_the_engine_turns_silent(self, site: Site) -> None:
+    async def test_no_call_outlasts_its_time_when_the_engine_turns_silent(self, site: Site, fault: str) -> None:
         async with connect_to(site, label="other") as other:
             with detour(site) as way:
                 session, brief = _connect(way.site.url), _connect(way.site.url, patience=1.0)
                 held = await brief.lock("held").acquire()
-                way.silence()
+                getattr(way, fault)()
                 async with AsyncSoon():
                     with pytest.raises((EngineError, Uncertain)):
                         await session.lock("a").acquire(timeout=0.5)
@@ -48,8 +49,12 @@ class AsyncDeadlineChapter:
                     with pytest.raises(EngineError):
                         await session.look("c")
                 async with AsyncSoon():
-                    with pytest.raises(Uncertain):
+                    try:
                         await held.release()
+                        # What a few bytes say can drip through in time.
+                        assert fault == "drip"
+                    except Uncertain:
+                        pass
                 way.heal()
 
                 async def nothing_is_left() -> bool:
@@ -63,10 +68,11 @@ class AsyncDeadlineChapter:
                 await session.close()
                 await brief.close()
 
+    @pytest.mark.parametrize("fault", ["silence", "drip"])
     @needs(scope="network")
-    async def test_a_session_that_never_reached_the_engine_is_back_in_time(self, site: Site) -> None:
+    async def test_a_session_that_never_reached_the_engine_is_back_in_time(self, site: Site, fault: str) -> None:
         with detour(site) as way:
-            way.silence()
+            getattr(way, fault)()
             session = _connect(way.site.url)
             async with AsyncSoon():
                 with pytest.raises(EngineError):

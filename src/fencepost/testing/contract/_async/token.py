@@ -1,8 +1,11 @@
 # Written by hand; the blocking twin under _sync is generated from it.
 """The law of tokens: for one name they strictly increase in grant order, for ever."""
 
+import pytest
+
+from fencepost.errors import Lost
 from fencepost.testing.contract._async.attempt import WITHIN, AsyncAttempt
-from fencepost.testing.contract._async.place import connect_brisk, connect_faulty, connect_to, until_waiting
+from fencepost.testing.contract._async.place import connect_brisk, connect_faulty, connect_to, holders, until_waiting
 from fencepost.testing.contract._async.puppet import AsyncPuppet
 from fencepost.testing.contract.need import needs
 from fencepost.testing.contract.site import Site
@@ -100,3 +103,13 @@ class AsyncTokenChapter:
             await victim.kill()
             new = await session.lock("a").acquire(timeout=WITHIN)
             assert new.token > old["token"]
+
+    async def test_only_exactly_this_grant_is_released(self, site: Site) -> None:
+        async with connect_to(site) as first, connect_to(site, label="second") as second:
+            old = await first.lock("a").acquire()
+            await second.evict("a")
+            new = await first.lock("a").acquire(timeout=0)
+            with pytest.raises(Lost):
+                await old.release()
+            assert new.held
+            assert await holders(second, "a") == ["first"]

@@ -64,16 +64,6 @@ class BlockChapter:
                 grant.check()
             assert not grant.lost.is_set()
 
-    def test_only_exactly_this_grant_is_released(self, site: Site) -> None:
-        with connect_to(site) as first, connect_to(site, label="second") as second:
-            old = first.lock("a").acquire()
-            second.evict("a")
-            new = first.lock("a").acquire(timeout=0)
-            with pytest.raises(Lost):
-                old.release()
-            assert new.held
-            assert holders(second, "a") == ["first"]
-
     def test_a_grant_may_be_released_by_another_flow(self, site: Site) -> None:
         with connect_to(site) as session:
             grant = session.lock("a").acquire()

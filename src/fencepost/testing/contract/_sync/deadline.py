@@ -31,13 +31,14 @@ PATIENCE, SOON = 30.0, 10.0
 
 
 class DeadlineChapter:
+    @pytest.mark.parametrize("fault", ["silence", "drip"])
     @needs(scope="network")
-    def test_no_call_outlasts_its_time_when_the_engine_turns_silent(self, site: Site) -> None:
+    def test_no_call_outlasts_its_time_when_the_engine_turns_silent(self, site: Site, fault: str) -> None:
         with connect_to(site, label="other") as other:
             with detour(site) as way:
                 session, brief = _connect(way.site.url), _connect(way.site.url, patience=1.0)
                 held = brief.lock("held").acquire()
-                way.silence()
+                getattr(way, fault)()
                 with Soon():
                     with pytest.raises((EngineError, Uncertain)):
                         session.lock("a").acquire(timeout=0.5)
@@ -48,8 +49,12 @@ class DeadlineChapter:
                     with pytest.raises(EngineError):
                         session.look("c")
                 with Soon():
-                    with pytest.raises(Uncertain):
+                    try:
                         held.release()
+                        # What a few bytes say can drip through in time.
+                        assert fault == "drip"
+                    except Uncertain:
+                        pass
                 way.heal()
 
                 def nothing_is_left() -> bool:
@@ -63,10 +68,11 @@ class DeadlineChapter:
                 session.close()
                 brief.close()
 
+    @pytest.mark.parametrize("fault", ["silence", "drip"])
     @needs(scope="network")
-    def test_a_session_that_never_reached_the_engine_is_back_in_time(self, site: Site) -> None:
+    def test_a_session_that_never_reached_the_engine_is_back_in_time(self, site: Site, fault: str) -> None:
         with detour(site) as way:
-            way.silence()
+            getattr(way, fault)()
             session = _connect(way.site.url)
             with Soon():
                 with pytest.raises(EngineError):

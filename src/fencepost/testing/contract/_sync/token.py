@@ -1,8 +1,11 @@
 # Generated from src/fencepost/testing/contract/_async/token.py by tools/unasync.py. Do not edit: run `make gen`.
 """The law of tokens: for one name they strictly increase in grant order, for ever."""
 
+import pytest
+
+from fencepost.errors import Lost
 from fencepost.testing.contract._sync.attempt import WITHIN, Attempt
-from fencepost.testing.contract._sync.place import connect_brisk, connect_faulty, connect_to, until_waiting
+from fencepost.testing.contract._sync.place import connect_brisk, connect_faulty, connect_to, holders, until_waiting
 from fencepost.testing.contract._sync.puppet import Puppet
 from fencepost.testing.contract.need import needs
 from fencepost.testing.contract.site import Site
@@ -100,3 +103,13 @@ class TokenChapter:
             victim.kill()
             new = session.lock("a").acquire(timeout=WITHIN)
             assert new.token > old["token"]
+
+    def test_only_exactly_this_grant_is_released(self, site: Site) -> None:
+        with connect_to(site) as first, connect_to(site, label="second") as second:
+            old = first.lock("a").acquire()
+            second.evict("a")
+            new = first.lock("a").acquire(timeout=0)
+            with pytest.raises(Lost):
+                old.release()
+            assert new.held
+            assert holders(second, "a") == ["first"]
