@@ -217,7 +217,8 @@ def test_watch_outlives_an_engine_that_is_away_for_a_while(
 def test_an_engine_that_does_not_answer_is_69_in_json_as_well(
     program: Program, session: fencepost.Session, gate: Path
 ) -> None:
-    session.look("a")
+    with session.lock("a"):
+        pass
     with gate.open() as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         plain, encoded = program("ls"), program("ls", "--json")

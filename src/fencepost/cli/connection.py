@@ -6,12 +6,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from fencepost.cli import say
 from fencepost.cli.exit import usage
+from fencepost.errors import Refused, printable
 
 if TYPE_CHECKING:
     import click
     from click.shell_completion import CompletionItem
 
+    from fencepost.contract.answer import Snapshot
     from fencepost.primitives._sync.session import Session
 
 # Completion must not keep anybody waiting: engines are patient for a third of the ttl.
@@ -50,6 +53,15 @@ def onlooker(url: str | None) -> "Iterator[Session]":
         yield session
     finally:
         session.close()
+
+
+def look_at_all(session: "Session", prefix: str = "") -> "Iterator[Snapshot]":
+    """Each name that begins so. One that somebody else has put something strange under is told, and left out."""
+    for name in session.names(prefix):
+        try:
+            yield session.look(name)
+        except Refused as error:
+            say.note(f"'{printable(name)}' can not be looked at: {error}")
 
 
 def complete_name(ctx: "click.Context", param: "click.Parameter", incomplete: str) -> "list[CompletionItem]":

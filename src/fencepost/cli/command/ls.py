@@ -5,7 +5,7 @@ import json
 import click
 
 from fencepost.cli import exit, option, say
-from fencepost.cli.connection import complete_name, onlooker
+from fencepost.cli.connection import complete_name, look_at_all, onlooker
 
 
 @click.command(short_help="List the names that are held or waited for.")
@@ -18,7 +18,7 @@ def ls(prefix: str, url: str | None, as_json: bool) -> int:
     from fencepost.cli.view import view
 
     with onlooker(url) as session:
-        views = [view(session.look(name)) for name in session.names(prefix)]
+        views = [view(each) for each in look_at_all(session, prefix)]
     # Between the two questions a name may have become free.
     views = [each for each in views if each["holders"] or each["waiters"]]
     if as_json:

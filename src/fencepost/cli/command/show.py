@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 from fencepost.cli import exit, option, say
-from fencepost.cli.connection import complete_name, onlooker
+from fencepost.cli.connection import complete_name, look_at_all, onlooker
 from fencepost.errors import printable
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def show(name: str | None, deadlocks: bool, url: str | None, as_json: bool) -> i
 def _show_deadlocks(session: "Session", as_json: bool) -> int:
     from fencepost.core.deadlock import deadlocks, waits
 
-    snapshots = [session.look(name) for name in session.names()]
+    snapshots = list(look_at_all(session))
     found = deadlocks(
         wait
         for each in snapshots

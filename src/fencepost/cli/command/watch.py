@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from fencepost.cli import exit, option, say
-from fencepost.cli.connection import complete_name, onlooker
+from fencepost.cli.connection import complete_name, look_at_all, onlooker
 from fencepost.errors import EngineError
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def _looks(session: "Session", prefix: str, interval: float, count: int | None) 
     troubled = False
     while True:
         try:
-            seen = {name: view(session.look(name)) for name in session.names(prefix)}
+            seen = {each.name: view(each) for each in look_at_all(session, prefix)}
             troubled = False
             yield {name: each for name, each in seen.items() if each["holders"] or each["waiters"]}
         except EngineError as error:
