@@ -13,8 +13,9 @@ CHAPTER ?=
 ARGS ?=
 SELECT = $(if $(ENGINE),--engine $(ENGINE)) $(if $(CHAPTER),--chapter $(CHAPTER)) $(ARGS)
 PYTEST = $(BIN)/python -m pytest -n $(JOBS) $(SELECT)
-# What needs the machine to itself runs by itself. 5: nothing of what was asked for does.
-ALONE = $(BIN)/python -m pytest -m calm $(SELECT) || [ $$? = 5 ]
+# What needs the machine to itself runs by itself. 5: nothing of what was asked for is of this kind.
+NONE = || [ $$? = 5 ]
+ALONE = $(BIN)/python -m pytest -m calm $(SELECT) $(NONE)
 
 .PHONY: help demo unit test test-all test-slow soak check gen format bench clean
 
@@ -27,7 +28,7 @@ help:
 	@echo "                also CHAPTER=waiting for one chapter of the contract, ARGS=… for pytest"
 	@echo "make test-all   all the rest: variants, ensembles, what needs the machine to itself (under 20 min)"
 	@echo "make test-slow  make test once more, with the twenty slowest tests and what their time went into"
-	@echo "make soak       random adversaries with ever new seeds: MINUTES=10, SEED=…, ENGINE=…"
+	@echo "make soak       random adversaries with ever new seeds: MINUTES=10 (0: one round), SEED=…, ENGINE=…"
 	@echo "make check      lint, types, layers, generated twins, public API (1 min)"
 	@echo "make bench      speed beside the peers and the limit"
 	@echo "make gen        write the blocking twins of the asynchronous sources"
@@ -48,7 +49,7 @@ test: $(READY)
 ifeq ($(ENGINE)$(CHAPTER),)
 	$(PYTEST) -m "not slow and not calm"
 else
-	$(PYTEST) -m "not calm"
+	$(PYTEST) -m "not calm" $(NONE)
 	$(ALONE)
 endif
 
