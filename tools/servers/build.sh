@@ -1,23 +1,40 @@
 #!/bin/sh
-# Builds current Consul and etcd servers, and an object store (versitygw), from the Go module proxy, at the versions
-# pinned here, once:
-#   sh tools/servers/build.sh [consul] [etcd] [versitygw]
-# They land outside of the tree, in $FENCEPOST_SERVERS/bin (by default ~/.cache/fencepost/servers/bin), where
+# Builds current Consul and etcd servers, and an object store (versitygw), with Go, and collects the jars of a current
+# ZooKeeper with Maven, at the versions pinned here, once:
+#   sh tools/servers/build.sh [consul] [etcd] [versitygw] [zookeeper]
+# They land outside of the tree, in $FENCEPOST_SERVERS (by default ~/.cache/fencepost/servers), where
 # `fencepost.testing.binary` looks before it looks on PATH.
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
-bin="${FENCEPOST_SERVERS:-${XDG_CACHE_HOME:-$HOME/.cache}/fencepost/servers}/bin"
+home="${FENCEPOST_SERVERS:-${XDG_CACHE_HOME:-$HOME/.cache}/fencepost/servers}"
+bin="$home/bin"
 PATH="$PATH:/usr/local/go/bin"
-
-if ! command -v go >/dev/null; then
-    echo "no Go here (https://go.dev/dl), so no current Consul and etcd and no object store: their tests will be skipped, in CI they fail" >&2
-    exit 0
-fi
 mkdir -p "$bin"
+
+# collect FOLDER: the jars that FOLDER/pom.xml names.
+collect() {
+    pins=$(cksum <"$here/$1/pom.xml")
+    [ "$(cat "$home/$1/.pins" 2>/dev/null)" = "$pins" ] && return
+    if ! command -v mvn >/dev/null; then
+        echo "no Maven here (apt-get install maven), so no current $1: its tests will be skipped, in CI they fail" >&2
+        return
+    fi
+    echo "fetching $1 (once)" >&2
+    aside="$home/.$1.$$"
+    mvn -q -B -f "$here/$1/pom.xml" dependency:copy-dependencies -DincludeScope=runtime -DoutputDirectory="$aside" >&2
+    echo "$pins" >"$aside/.pins"
+    rm -rf "${home:?}/$1"
+    # Another may have been quicker, with equal files.
+    mv -T "$aside" "$home/$1" 2>/dev/null || rm -rf "$aside"
+}
 
 # build MODULE BINARY PACKAGE: nothing to do if BINARY was built from the pins as they are now.
 build() {
+    if ! command -v go >/dev/null; then
+        echo "no Go here (https://go.dev/dl), so no current $2: its tests will be skipped, in CI they fail" >&2
+        return
+    fi
     pins="$(cksum <"$here/$1/go.sum") $(go env GOVERSION)"
     [ -x "$bin/$2" ] && [ "$(cat "$bin/.$2.pins" 2>/dev/null)" = "$pins" ] && return
     echo "building $2 (once, a few minutes)" >&2
@@ -29,7 +46,7 @@ build() {
     echo "built $bin/$2 in $(($(date +%s) - begun)) s" >&2
 }
 
-for server in ${*:-etcd consul versitygw}; do
+for server in ${*:-zookeeper etcd consul versitygw}; do
     case "$server" in
     consul) build consul consul github.com/hashicorp/consul ;;
     etcd | etcdctl)
@@ -37,6 +54,7 @@ for server in ${*:-etcd consul versitygw}; do
         build etcd etcdctl go.etcd.io/etcd/etcdctl/v3
         ;;
     versitygw) build versitygw versitygw github.com/versity/versitygw/cmd/versitygw ;;
-    *) echo "what is '$server'? consul, etcd or versitygw" >&2 && exit 64 ;;
+    zookeeper) collect zookeeper ;;
+    *) echo "what is '$server'? consul, etcd, versitygw or zookeeper" >&2 && exit 64 ;;
     esac
 done

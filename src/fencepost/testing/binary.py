@@ -33,12 +33,23 @@ def find_built(name: str) -> str:
 
     If it was not built, one on PATH will do. If there is none either, it is missed as loudly as by `find_binary`.
     """
-    cache = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
-    home = os.environ.get("FENCEPOST_SERVERS") or os.path.join(cache, "fencepost", "servers")
-    found = shutil.which(name, path=os.pathsep.join([os.path.join(home, "bin"), os.environ.get("PATH", "")]))
+    found = shutil.which(name, path=os.pathsep.join([os.path.join(_home(), "bin"), os.environ.get("PATH", "")]))
     if found is not None:
         return found
     raise _missing(name, f"sh tools/servers/build.sh {name}")
+
+
+def find_jars(name: str) -> str:
+    """The class path of a server in Java that `tools/servers/build.sh` collects, such as 'zookeeper'."""
+    folder = os.path.join(_home(), name)
+    if os.path.isdir(folder):
+        return os.path.join(folder, "*")
+    raise _missing(name, f"sh tools/servers/build.sh {name}")
+
+
+def _home() -> str:
+    cache = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    return os.environ.get("FENCEPOST_SERVERS") or os.path.join(cache, "fencepost", "servers")
 
 
 def _missing(name: str, remedy: str) -> BaseException:
