@@ -2,6 +2,7 @@
 
 pytest_plugins = [
     "tests.support.tier",
+    "tests.support.distribution",
     "tests.support.seed",
     "tests.support.signals",
     "tests.support.limit",

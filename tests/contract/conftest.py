@@ -25,12 +25,13 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         # Only those that will be kept: collecting all takes longer than many a test.
         wanted = metafunc.config.getoption("engine")
         schemes = [scheme for scheme in schemes_of(law) if not wanted or engine_of(wanted) == engine_of(scheme)]
-        parameters = [pytest.param(scheme, marks=_marks(scheme, law)) for scheme in schemes]
+        test = metafunc.function.__name__
+        parameters = [pytest.param(scheme, marks=_marks(scheme, law, test)) for scheme in schemes]
         metafunc.parametrize("site", parameters, indirect=True, ids=schemes)
 
 
-def _marks(scheme: str, law: str) -> list[pytest.MarkDecorator]:
-    return [] if is_quick(scheme, law) else [pytest.mark.slow]
+def _marks(scheme: str, law: str, test: str) -> list[pytest.MarkDecorator]:
+    return [] if is_quick(scheme, law, test) else [pytest.mark.slow]
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:

@@ -12,6 +12,21 @@ EMBEDDED = ("memory", "sqlite")
 OTHER_TRANSPORT = ("rediss", "redis+unix", "redis+sentinel", "etcds", "consuls")
 OTHER_PLACE = ("redis+cluster",)
 PROXIED = ("late", "deadline")
+# They wait for a lease to end, to see once more, or in another mode, what quicker tests of their chapter have shown.
+# On servers `make test` leaves them to `make test-all`.
+WAITING_LONG = (
+    "test_after_a_loss_the_session_opens_another_lease",
+    "test_whoever_reads_beside_a_writer_that_went_on_as_a_reader_outlives_it",
+    "test_a_reader_that_dies_makes_way_for_the_writer",
+    "test_the_margin_is_how_long_before_that_the_holder_is_told",
+    "test_the_permit_of_a_lost_holder_is_free_again",
+    "test_a_waiter_behind_one_that_gave_up_still_notices_the_end_of_the_holder",
+    "test_whoever_goes_before_a_lower_one_watches_the_holder_and_not_the_lower_one",
+    "test_a_higher_one_that_is_cut_off_is_skipped_within_its_own_lease",
+    "test_a_killed_higher_one_is_skipped_within_its_own_lease",
+    "test_a_higher_one_that_overtook_and_is_killed_as_a_holder_makes_way",
+    "test_a_higher_reader_that_joined_and_is_killed_does_not_keep_the_writer_for_longer_than_its_own_lease",
+)
 
 
 def laws_at(scheme: str) -> tuple[str, ...]:
@@ -20,11 +35,11 @@ def laws_at(scheme: str) -> tuple[str, ...]:
     return tuple(law for law in OF_ENGINES if law not in PROXIED) if scheme in OTHER_PLACE else LAWS
 
 
-def is_quick(scheme: str, law: str) -> bool:
-    """Whether `make test` runs it."""
+def is_quick(scheme: str, law: str, test: str = "") -> bool:
+    """Whether `make test` runs the chapter there, or that test of it."""
     if scheme in EMBEDDED:
         return True
-    return law in OF_ENGINES and scheme not in OTHER_TRANSPORT + OTHER_PLACE
+    return law in OF_ENGINES and scheme not in OTHER_TRANSPORT + OTHER_PLACE and test not in WAITING_LONG
 
 
 def schemes_of(law: str) -> list[str]:

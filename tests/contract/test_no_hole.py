@@ -13,7 +13,7 @@ from fencepost.testing import contract
 from fencepost.testing.contract.need import LACKS, is_about
 
 from . import test_contract
-from .matrix import OTHER_PLACE, OTHER_TRANSPORT, is_quick, laws_at
+from .matrix import OTHER_PLACE, OTHER_TRANSPORT, WAITING_LONG, is_quick, laws_at
 from .strangers import strangers_at
 
 ROOT = Path(__file__).parents[2]
@@ -44,6 +44,10 @@ def test_a_variant_of_an_engine_leaves_out_chapters_and_nothing_else_does() -> N
     for scheme in contract.SITES:
         assert "transport" in laws_at(scheme)
         assert (laws_at(scheme) == contract.LAWS) is (scheme not in variants)
+
+
+def test_what_is_left_to_the_slow_tier_by_name_is_there() -> None:
+    assert set(WAITING_LONG) <= {name for chapter in contract.CHAPTERS for name in _tests(chapter.tests)}
 
 
 def test_every_test_of_every_chapter_runs_at_every_site_that_it_is_about() -> None:
