@@ -17,7 +17,7 @@ PYTEST = $(BIN)/python -m pytest -n $(JOBS) $(SELECT)
 NONE = || [ $$? = 5 ]
 ALONE = $(BIN)/python -m pytest -m calm $(SELECT) $(NONE)
 
-.PHONY: help demo unit test test-all test-slow soak check gen format bench clean
+.PHONY: help demo unit test test-all test-slow soak mutants check gen format bench clean
 
 help:
 	@echo "make demo       watch locks fail without a fence, and hold with one (20 s)"
@@ -29,6 +29,7 @@ help:
 	@echo "make test-all   all the rest: variants, ensembles, what needs the machine to itself (under 20 min)"
 	@echo "make test-slow  make test once more, with the twenty slowest tests and what their time went into"
 	@echo "make soak       random adversaries with ever new seeds: MINUTES=10 (0: one round), SEED=…, ENGINE=…"
+	@echo "make mutants    plant faults, and see which tests find them: TARGET=redis, fences/redis, session (hours in all)"
 	@echo "make check      lint, types, layers, generated twins, public API (1 min)"
 	@echo "make bench      speed beside the peers and the limit"
 	@echo "make gen        write the blocking twins of the asynchronous sources"
@@ -70,6 +71,12 @@ soak: $(READY)
 	@sh tools/servers.sh
 	$(BIN)/python tools/soak.py --minutes $(MINUTES) --jobs $(JOBS) $(if $(SEED),--seed $(SEED)) \
 		$(if $(ENGINE),--engine $(ENGINE))
+
+TARGET ?=
+
+mutants: $(READY)
+	@sh tools/servers.sh
+	$(BIN)/python tools/mutants.py $(TARGET) $(ARGS)
 
 check: $(READY)
 	$(BIN)/ruff check
