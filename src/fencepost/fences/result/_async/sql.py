@@ -59,7 +59,8 @@ class AsyncSqlResults:
         # As text, since it is a number or NULL: drivers disagree on the type of a parameter that may be either.
         sql = KEEP.replace("{expires_in}", "NULL" if expires_in is None else repr(float(expires_in)))
         answer = await self._run(sql, self._key(check_name(name)) | params)
-        if answer.changed == 0:
+        if answer.changed < 1:
+            # None; or the library does not count them, or MySQL one that had these very values already.
             mark, kept = await self._row(name, current=True)
             if mark != token or kept != value:
                 raise Stale(name, token, mark)

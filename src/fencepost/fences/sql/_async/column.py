@@ -50,7 +50,8 @@ class AsyncRowFence:
         token = token_of(grant)
         params = {f"value_{number}": value for number, value in enumerate(values.values())}
         answer = await self._finish(self._update(tuple(values)), params | {"key": key, "token": token})
-        if answer.changed == 0:
+        if answer.changed < 1:
+            # None; or the library does not count them.
             await self._explain(key, token)
 
     async def highest(self, key: Any) -> int:
@@ -75,14 +76,14 @@ class AsyncRowFence:
         return made
 
     async def _explain(self, key: Any, token: int) -> None:
-        """Why no row was changed."""
+        """Why no row was changed, if none was."""
         mark = await self.highest(key)
         if mark > token:
             raise Stale(f"{self._name}/{key}", token, mark)
         if mark < token:
             # It was not there when the update ran, and somebody has made it since.
             raise self._missing(key)
-        # MySQL does not count a row that had these very values already.
+        # It was changed. MySQL does not count a row that had these very values already.
 
     async def _finish(self, sql: str, params: dict[str, Any]) -> Answer:
         """Run it; outside of a transaction, with one of its own where the library has opened one."""

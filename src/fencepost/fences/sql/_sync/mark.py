@@ -5,7 +5,7 @@ from typing import Any
 
 from fencepost._runtime import threads as runtime
 from fencepost.core.token import LARGEST
-from fencepost.errors import FencepostError, Stale
+from fencepost.errors import FencepostError, Refused, Stale
 from fencepost.fences.protocol import check, mark_of
 from fencepost.fences.sql.dialect import MYSQL, literal, mark_in, row_key
 from fencepost.fences.sql.driver import threads as driver
@@ -148,7 +148,7 @@ class Mark:
         # The first statement of the transaction must be this write, which takes the write lock even where it
         # changes nothing. Had the transaction read before, another's commit in between would fail it.
         answer = self._driver.run(self._claim, self._values(name, token))
-        check(name, token, (answer.rowid or 0) if self._dialect is MYSQL else self._highest(name))
+        check(name, token, _told(name, answer) if self._dialect is MYSQL else self._highest(name))
 
     def _highest(self, name: str) -> int:
         key = {"name": self._values(name, 0)["name"]}
@@ -185,6 +185,13 @@ class Mark:
         mark = mark_in(error) if self._dialect.raises else None
         if mark is not None:
             raise Stale(name, token, mark) from None
+
+
+def _told(name: str, answer: Answer) -> int:
+    """The mark that came back with a claim in MySQL. It is never 0: without it every token would pass."""
+    if not answer.rowid:
+        raise Refused(f"this connection does not tell the mark of '{name}': use one of PyMySQL")
+    return answer.rowid
 
 
 def _explain(error: BaseException) -> None:

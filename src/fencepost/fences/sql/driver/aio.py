@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, Protocol
 
-from fencepost.fences.sql.dialect import POSTGRESQL, SQLITE, Dialect, dialect_named
+from fencepost.fences.sql.dialect import MYSQL, POSTGRESQL, SQLITE, Dialect, dialect_named
 from fencepost.fences.sql.driver.kind import Adapter, adapter_of
 from fencepost.fences.sql.statement import Answer, positional, pyformat
 
@@ -190,6 +190,12 @@ class Sqlalchemy(_Scripts):
     def __init__(self, connection: Any) -> None:
         super().__init__(connection)
         self.dialect = dialect_named(connection.dialect.name)
+        if self.dialect is MYSQL:
+            # No such library is known to tell the mark, which comes back as the id of what was inserted.
+            raise TypeError(
+                "a SQL fence takes MySQL and MariaDB through blocking connections only: "
+                "PyMySQL, or SQLAlchemy and Django with it"
+            )
         self._style = connection.dialect.paramstyle
 
     @classmethod
