@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 from kazoo.client import KazooClient
-from kazoo.exceptions import BadVersionError, NoNodeError
+from kazoo.exceptions import BadVersionError, NoAuthError, NoNodeError
+from kazoo.security import make_acl
 
 import fencepost
-from fencepost.errors import Refused, Stale
+from fencepost.errors import Refused, Stale, Unavailable
 from fencepost.fences.zookeeper import AsyncZookeeperFence, ZookeeperFence
 from fencepost.fences.zookeeper.mark import FOLDER, mark_path
 from fencepost.testing.zookeeper import ZookeeperServer, shared_server
@@ -187,4 +188,43 @@ def test_a_mark_that_somebody_else_has_written_is_refused(client: Any, path: str
     for call in (lambda: fence.highest(name), lambda: fence.claim(name, 5), lambda: fence.set(name, 5, path, b"1")):
         with pytest.raises(Refused, match="is no token"):
             call()
+    assert client.get(path)[0] == b"100"
+
+
+def test_a_mark_that_may_not_be_written_is_told_of(client: Any, fence: ZookeeperFence, path: str) -> None:
+    fence.claim("a", 5)
+    client.set_acls(mark_path(fence._folder, "a"), [make_acl("world", "anyone", read=True)])
+    with pytest.raises(NoAuthError):
+        fence.set("a", 6, path, b"101")
+    assert client.get(path)[0] == b"100"
+    # An equal token writes no mark.
+    fence.set("a", 5, path, b"102")
+
+
+def test_a_folder_that_may_not_be_written_is_told_of(client: Any, path: str) -> None:
+    folder = f"{path}/marks"
+    client.create(folder, acl=[make_acl("world", "anyone", read=True)])
+    with pytest.raises(NoAuthError):
+        ZookeeperFence(client, folder).claim("a", 6)
+
+
+async def test_the_asynchronous_fence_tells_of_it_too(client: Any, path: str) -> None:
+    folder = f"{path}/marks"
+    client.create(folder, acl=[make_acl("world", "anyone", read=True)])
+    with pytest.raises(NoAuthError):
+        await AsyncZookeeperFence(client, folder).claim("a", 6)
+
+
+def test_a_mark_that_changes_all_the_time_is_given_up(client: Any, fence: ZookeeperFence, path: str) -> None:
+    fence.claim("a", 5)
+    attempts = []
+
+    def meddle(steps: Any) -> None:
+        attempts.append(steps)
+        client.set(mark_path(fence._folder, "a"), b"5")
+        steps.set_data(path, b"never")
+
+    with pytest.raises(Unavailable, match="the mark of 'a' changed 100 times"):
+        fence.transact("a", 6, meddle)
+    assert len(attempts) == 100
     assert client.get(path)[0] == b"100"

@@ -33,7 +33,14 @@ def failure(results: Sequence[object]) -> tuple[int, Exception] | None:
     """Which step of a transaction failed, and how; None if all were done. kazoo names the others' undoing, too."""
     from kazoo.exceptions import RolledBackError, RuntimeInconsistency
 
-    for step, result in enumerate(results):
-        if isinstance(result, Exception) and not isinstance(result, RolledBackError | RuntimeInconsistency):
-            return step, result
-    return None
+    failed = [(step, result) for step, result in enumerate(results) if isinstance(result, Exception)]
+    told = [each for each in failed if not isinstance(each[1], RolledBackError | RuntimeInconsistency)]
+    # Undone without a word why is undone as well.
+    return next(iter(told or failed), None)
+
+
+def says_changed(step: int, error: Exception) -> bool:
+    """Whether the mark, which is the first step, was not as it was seen. Anything else will be so again."""
+    from kazoo.exceptions import BadVersionError, NodeExistsError, NoNodeError
+
+    return step == 0 and isinstance(error, BadVersionError | NodeExistsError | NoNodeError)

@@ -7,9 +7,11 @@ from typing import Any
 
 from fencepost._runtime import threads as runtime
 from fencepost.core.name import check_name
+from fencepost.errors import Unavailable
 from fencepost.fences.protocol import Tokened, check, token_of
-from fencepost.fences.zookeeper.mark import FOLDER, Mark, failure, mark_of, mark_path
+from fencepost.fences.zookeeper.mark import FOLDER, Mark, failure, mark_of, mark_path, says_changed
 
+MOST_ATTEMPTS = 100
 Steps = Callable[[Any], object]
 
 
@@ -76,7 +78,7 @@ class ZookeeperFence:
     def _write(self, name: str, grant: Tokened | int, steps: Steps) -> None:
         """Compare, raise the mark and write, in one transaction; again if the mark has changed under it."""
         path, token = mark_path(self._folder, check_name(name)), token_of(grant)
-        while True:
+        for _ in range(MOST_ATTEMPTS):
             mark = self._mark(path)
             transaction = self._client.transaction()
             if mark is None:
@@ -90,10 +92,11 @@ class ZookeeperFence:
             failed = failure(runtime.in_thread(transaction.commit))
             if failed is None:
                 return
-            if failed[0] > 0:
+            if not says_changed(*failed):
                 raise failed[1]
             # Somebody else has shown a token, or this server lags behind.
             runtime.in_thread(self._client.sync, self._folder)
+        raise Unavailable(f"the mark of '{name}' changed {MOST_ATTEMPTS} times while it was shown a token: try again")
 
     def _mark(self, path: str) -> Mark | None:
         from kazoo.exceptions import NoNodeError
