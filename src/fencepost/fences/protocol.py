@@ -9,12 +9,14 @@ writes late, and then overwrites that write from what it read. So the order is c
 `guard` is built so that no other order comes out of it.
 """
 
+import re
 from contextlib import AbstractContextManager
 from typing import Protocol, TypeVar
 
-from fencepost.core.token import check_token
+from fencepost.core.token import LARGEST, check_token
 from fencepost.errors import Refused, Stale
 
+_DIGITS = re.compile("[0-9]{1,19}")
 Resource_co = TypeVar("Resource_co", covariant=True)
 
 
@@ -52,12 +54,23 @@ class Fence(Protocol[Resource_co]):
         """The mark of `name`, 0 if no token was ever accepted. For people and tests; it decides nothing."""
 
 
+def read_mark(text: str | bytes | None) -> int | None:
+    """The mark that stands in a store as text; None if it is none: others may have written there what they like.
+
+    Stricter than `int`, which takes signs, spaces and digits of other scripts: stores compare text by text.
+    """
+    found = text if isinstance(text, str) else (text or b"").decode(errors="replace")
+    if not _DIGITS.fullmatch(found):
+        return None
+    return int(found) if int(found) <= LARGEST else None
+
+
 def mark_of(name: str, value: object) -> int:
-    """The mark that stands in a store as a number: others may have written there what is none."""
-    try:
-        return int(str(value))
-    except ValueError:
-        raise Refused(f"what stands as the mark of '{name}' is no number: somebody else has written it") from None
+    """The mark that stands in a store as a number."""
+    mark = read_mark(str(value))
+    if mark is None:
+        raise Refused(f"what stands as the mark of '{name}' is no token: somebody else has written it")
+    return mark
 
 
 def check(name: str, token: int, highest: int) -> int:

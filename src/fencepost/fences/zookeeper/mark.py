@@ -5,6 +5,7 @@ from typing import NamedTuple
 from urllib.parse import quote
 
 from fencepost.errors import Refused
+from fencepost.fences.protocol import read_mark
 
 FOLDER = "/fencepost-fence"
 
@@ -16,12 +17,12 @@ class Mark(NamedTuple):
     version: int
 
 
-def mark_of(path: str, data: bytes, version: int) -> Mark:
-    """What a node says. Anybody may have written there."""
-    try:
-        return Mark(int(data), version)
-    except ValueError:
-        raise Refused(f"the mark at '{path}' is no token: somebody else has written it") from None
+def mark_of(path: str, data: bytes | None, version: int) -> Mark:
+    """What a node says. Anybody may have written there; None is a node without any data."""
+    token = read_mark(data)
+    if token is None:
+        raise Refused(f"the mark at '{path}' is no token: somebody else has written it")
+    return Mark(token, version)
 
 
 def mark_path(folder: str, name: str) -> str:
