@@ -1,8 +1,10 @@
 """What the fence sends: its scripts, the key of a mark, and what a refusal looks like."""
 
 from importlib.resources import files
+from typing import Any
 
 from fencepost.errors import Refused, Stale
+from fencepost.fences.protocol import read_mark
 
 _LUA = files(__package__)
 CHECK = _LUA.joinpath("check.lua").read_text()
@@ -10,6 +12,13 @@ RUN = _LUA.joinpath("run.lua").read_text()
 REFUSAL = "FENCEPOST_STALE "
 # Lua's `unpack` gives less than 8,000 values, its stack included.
 MOST_WORDS = 7900
+
+
+def check_client(client: Any) -> Any:
+    """The client itself, or an error that says what a client is."""
+    if not hasattr(client, "register_script"):
+        raise TypeError(f"a Redis fence takes a client of redis-py or valkey-py, not {type(client).__name__}")
+    return client
 
 
 def guarded(lua: str) -> str:
@@ -26,23 +35,23 @@ def mark_key(name: str) -> str:
     return f"fencepost:fence:{{{name}}}"
 
 
-def refusal(error: Exception, name: str, token: int) -> Stale | Refused | None:
-    """The refusal that a client's error stands for, whichever client it is."""
+def refusal(error: Exception, name: str, token: int, key: str) -> Stale | Refused | None:
+    """The refusal that a client's error stands for, whichever client it is. `key` is where the mark stands."""
     _, found, mark = str(error).rpartition(REFUSAL)
     if not found:
         return None
     try:
-        return Stale(name, token, mark_of(name, (mark.split() or [""])[0]))
+        return Stale(name, token, mark_of(name, (mark.split() or [""])[0], key))
     except Refused as strange:
         return strange
 
 
-def mark_of(name: str, mark: str | bytes) -> int:
+def mark_of(name: str, text: str | bytes, key: str) -> int:
     """The mark as a number. Anybody may have written there."""
-    try:
-        return int(mark)
-    except ValueError:
-        raise Refused(f"the mark of '{name}' at '{mark_key(name)}' is no token: somebody else has written it") from None
+    mark = read_mark(text)
+    if mark is None:
+        raise Refused(f"the mark of '{name}' at '{key}' is no token: somebody else has written it")
+    return mark
 
 
 def words(commands: list[tuple[object, ...]]) -> list[object]:

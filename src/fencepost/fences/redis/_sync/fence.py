@@ -7,7 +7,7 @@ from typing import Any
 
 from fencepost.core.name import check_name
 from fencepost.fences.protocol import Tokened, token_of
-from fencepost.fences.redis.source import RUN, check_length, guarded, mark_key, mark_of, refusal, words
+from fencepost.fences.redis.source import RUN, check_client, check_length, guarded, mark_key, mark_of, refusal, words
 
 Value = str | bytes | int | float
 Script = Callable[..., Any]
@@ -28,9 +28,7 @@ class RedisFence:
     """
 
     def __init__(self, client: Any) -> None:
-        if not hasattr(client, "register_script"):
-            raise TypeError(f"a Redis fence takes a client of redis-py or valkey-py, not {type(client).__name__}")
-        self._client = client
+        self._client = check_client(client)
         self._run: Script = client.register_script(guarded(RUN))
 
     def claim(self, name: str, grant: Tokened | int) -> None:
@@ -39,7 +37,9 @@ class RedisFence:
 
     def highest(self, name: str) -> int:
         """The mark of `name`, 0 if no token was ever accepted. For people and tests; it decides nothing."""
-        return mark_of(name, self._client.get(mark_key(check_name(name))) or "0")
+        key = mark_key(check_name(name))
+        found = self._client.get(key)
+        return 0 if found is None else mark_of(name, found, key)
 
     def script(self, lua: str) -> "FencedScript":
         """The caller's own Lua, behind the check: called as `script(name, grant, keys=[…], args=[…])`."""
@@ -96,12 +96,11 @@ class RedisFence:
     def _call(
         self, name: str, grant: Tokened | int, script: Script, keys: Sequence[str], args: Sequence[object]
     ) -> Any:
-        check_name(name)
-        token = token_of(grant)
+        mark, token = mark_key(check_name(name)), token_of(grant)
         try:
-            return script(keys=[mark_key(name), *keys], args=[token, *args])
+            return script(keys=[mark, *keys], args=[token, *args])
         except Exception as error:
-            refused = refusal(error, name, token)
+            refused = refusal(error, name, token, mark)
             if refused is None:
                 raise
             raise refused from None

@@ -6,44 +6,48 @@ from contextlib import contextmanager
 from typing import Any
 
 from fencepost.core.name import check_name
-from fencepost.fences.protocol import Tokened
-from fencepost.fences.redis._sync.fence import RedisFence
-from fencepost.fences.redis.source import mark_key
+from fencepost.fences.protocol import Tokened, token_of
+from fencepost.fences.redis._sync.fence import Script
+from fencepost.fences.redis.source import check_client, refusal
 from fencepost.fences.result.lifetime import MARK_OUTLIVES
+from fencepost.fences.result.source import CLAIM, KEEP, keys_of, milliseconds
 
 
 class RedisResults:
-    """Results behind a Redis fence, through a client of redis-py or valkey-py. As durable as that Redis is."""
+    """Results behind marks of their own, through a client of redis-py or valkey-py. As durable as that Redis is.
+
+    A mark is forgotten a week after its result has expired, and never if that does not.
+    """
 
     def __init__(self, client: Any) -> None:
-        self._client = client
-        self._fence = RedisFence(client)
+        self._client = check_client(client)
+        self._claim: Script = client.register_script(CLAIM)
+        self._keep: Script = client.register_script(KEEP)
 
     def find(self, name: str) -> str | None:
-        return _text(self._client.get(_key(check_name(name))))
+        _, key = keys_of(check_name(name))
+        return _text(self._client.get(key))
 
     def claim(self, name: str, grant: Tokened | int) -> str | None:
-        key = _key(check_name(name))
-        return _text(self._fence.run(name, grant, [key], [_remember(name, 0.0), ("GET", key)]))
+        return _text(self._call(self._claim, name, grant, milliseconds(MARK_OUTLIVES)))
 
     def keep(self, name: str, grant: Tokened | int, value: str, expires_in: float | None) -> None:
-        key = _key(check_name(name))
-        expiry = () if expires_in is None else ("PX", max(1, int(expires_in * 1000)))
-        # A result that never expires needs no mark any more: whoever comes finds it.
-        self._fence.run(name, grant, [key], [("SET", key, value, *expiry), _remember(name, expires_in or 0.0)])
+        lives = () if expires_in is None else (milliseconds(expires_in), milliseconds(expires_in + MARK_OUTLIVES))
+        self._call(self._keep, name, grant, value, *lives)
 
     @contextmanager
     def work(self) -> "Iterator[None]":
         yield
 
-
-def _key(name: str) -> str:
-    """In the cluster slot of the name's mark."""
-    return mark_key(name).replace("fencepost:fence", "fencepost:result", 1)
-
-
-def _remember(name: str, seconds: float) -> tuple[object, ...]:
-    return ("PEXPIRE", mark_key(name), int((seconds + MARK_OUTLIVES) * 1000))
+    def _call(self, script: Script, name: str, grant: Tokened | int, *args: object) -> Any:
+        keys, token = keys_of(check_name(name)), token_of(grant)
+        try:
+            return script(keys=list(keys), args=[token, *args])
+        except Exception as error:
+            refused = refusal(error, name, token, keys[0])
+            if refused is None:
+                raise
+            raise refused from None
 
 
 def _text(value: Any) -> str | None:
