@@ -1,7 +1,9 @@
 """The fence inside an object store, against versitygw: a real one, whose conditional writes are atomic."""
 
+import json
 import shutil
 import threading
+import uuid
 from collections.abc import Iterator
 from multiprocessing.connection import Connection
 from typing import Any
@@ -11,7 +13,7 @@ import pytest
 from botocore.config import Config
 from botocore.exceptions import ClientError, FlexibleChecksumError, ReadTimeoutError
 
-from fencepost.errors import Stale
+from fencepost.errors import Refused, Stale
 from fencepost.fences.s3 import S3Fence
 from fencepost.testing.binary import find_built
 from fencepost.testing.port import free_port
@@ -321,9 +323,39 @@ def test_the_trap_a_claim_in_the_metadata_alone_leaves_the_etag_as_it_was(client
 
 def test_an_object_that_no_fence_has_written_is_left_alone(client: Any, key: str) -> None:
     client.put_object(Bucket="shop", Key=key, Body=b"precious")
-    with pytest.raises(ValueError, match="was not written through a fence"):
+    with pytest.raises(Refused, match="was not written through a fence"):
         S3Fence(client, "shop").write(key, 7, b"new")
     assert client.get_object(Bucket="shop", Key=key)["Body"].read() == b"precious"
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "precious",
+        "{key}",
+        "{key}.content/",
+        "{key}.content/7-0123456789abcdef/more",
+        "{key}.content/../precious",
+        "{key}.content/x-0123456789abcdef",
+        "{key}2.content/7-0123456789abcdef",
+        "/{key}.content/7-0123456789abcdef",
+    ],
+)
+def test_a_forged_pointer_leads_to_no_other_object(client: Any, content: str) -> None:
+    fence, key = S3Fence(client, "shop"), f"reports/{uuid.uuid4().hex}"
+    client.put_object(Bucket="shop", Key="precious", Body=b"gold")
+    forged = json.dumps({"token": 1, "nonce": "x", "content": content.replace("{key}", key)})
+    client.put_object(Bucket="shop", Key=key, Body=forged)
+    for attempt in (
+        lambda: fence.write(key, 7, b"new"),
+        lambda: fence.delete(key, 7),
+        lambda: fence.read(key, 7),
+        lambda: fence.peek(key),
+    ):
+        with pytest.raises(Refused, match="was not written through a fence"):
+            attempt()
+    assert client.get_object(Bucket="shop", Key="precious")["Body"].read() == b"gold"
+    assert client.get_object(Bucket="shop", Key=key)["Body"].read().decode() == forged
 
 
 def test_errors_of_the_store_come_unchanged(client: Any) -> None:

@@ -6,14 +6,18 @@ its own in it, so no two have the same ETag; and a claim moves a hundred bytes, 
 """
 
 import json
+import re
 import secrets
 from dataclasses import dataclass, replace
 
 from fencepost.core.malformed import STUMBLES, is_integer, is_text
+from fencepost.errors import Refused
 
 FIELD = "fencing-token"
 # No pointer has so many bytes. What stands at the key may be anybody's, and as large as it likes.
 LARGEST = 64 << 10
+# What follows a key's prefix: the token and the nonce of the write.
+_CONTENT = re.compile("[0-9]{1,19}-[0-9a-f]{16}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,18 +47,23 @@ NOTHING = Pointer(0, "", None)
 
 
 def decode(key: str, body: bytes) -> Pointer:
+    """What stands at the key. Whoever can write there must not make us read or delete what is elsewhere."""
     try:
         found = json.loads(body)
         pointer = Pointer(found["token"], found["nonce"], found["content"])
-        if (
-            is_integer(pointer.token)
-            and is_text(pointer.nonce)
-            and (pointer.content is None or is_text(pointer.content))
-        ):
+        if is_integer(pointer.token) and is_text(pointer.nonce) and _is_content(key, pointer.content):
             return pointer
     except STUMBLES:
         pass
-    raise ValueError(f"the object '{key}' was not written through a fence: move it to another key")
+    raise Refused(f"the object '{key}' was not written through a fence: move it to another key")
+
+
+def _is_content(key: str, content: str | None) -> bool:
+    """Whether this is a place of content of this key, or none."""
+    if content is None:
+        return True
+    prefix = _prefix(key)
+    return content.startswith(prefix) and _CONTENT.fullmatch(content, len(prefix)) is not None
 
 
 def new_nonce() -> str:
@@ -62,4 +71,8 @@ def new_nonce() -> str:
 
 
 def content_key(key: str, token: int, nonce: str) -> str:
-    return f"{key}.content/{token}-{nonce}"
+    return f"{_prefix(key)}{token}-{nonce}"
+
+
+def _prefix(key: str) -> str:
+    return f"{key}.content/"
