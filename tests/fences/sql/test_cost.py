@@ -128,3 +128,38 @@ def test_what_is_claimed_within_a_guard_outlives_the_failure_of_the_guard(server
             fence.execute("inner", 5, "SELECT 1")
             raise RuntimeError
         assert fence.highest("inner") == 5
+
+
+def test_inner_claims_are_shown_again_in_the_message_that_undoes_them(server: Logged, connection: Any) -> None:
+    fence = SqlFence(connection)
+    fence.claim("inner", 4)
+    with pytest.raises(RuntimeError), fence.guard("outer", 3):
+        with fence.guard("inner", 5):
+            pass
+        log = Log(server, connection)
+        raise RuntimeError
+    undone, committed = log.since()
+    assert re.match(r"ROLLBACK TO SAVEPOINT \w+; SAVEPOINT \w+; INSERT INTO fencepost_fence", undone)
+    assert committed == "COMMIT"
+    assert (fence.highest("outer"), fence.highest("inner")) == (3, 5)
+
+
+def test_inner_claims_that_can_not_be_shown_at_once_are_shown_after_the_commit(connection: Any) -> None:
+    fence = SqlFence(connection)
+    # A deadlock with whoever came between, say: the first claim is taken, and the second one fails.
+    connection.execute(
+        """
+        CREATE SEQUENCE claims;
+        CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS $$
+        BEGIN
+            IF nextval('claims') = 2 THEN RAISE EXCEPTION 'deadlock' USING ERRCODE = '40P01'; END IF;
+            RETURN NEW;
+        END $$;
+        CREATE TRIGGER fail BEFORE INSERT ON fencepost_fence FOR EACH ROW WHEN (NEW.name = 'inner')
+        EXECUTE FUNCTION fail();
+        """
+    )
+    with pytest.raises(RuntimeError), fence.guard("outer", 3), fence.guard("inner", 5):
+        raise RuntimeError
+    assert connection.execute("SELECT last_value FROM claims").fetchone() == (3,)
+    assert (fence.highest("outer"), fence.highest("inner")) == (3, 5)

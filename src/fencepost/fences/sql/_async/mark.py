@@ -13,6 +13,7 @@ from fencepost.fences.sql.statement import Answer
 
 ISOLATION = "SHOW VARIABLES WHERE Variable_name IN ('tx_isolation', 'transaction_isolation')"
 SQLITE_READONLY = 8
+AGAIN = "fencepost_again"
 
 
 class AsyncMark:
@@ -86,6 +87,26 @@ class AsyncMark:
         """Show again what a roll-back has undone, while nobody could come between."""
         for name, token in claims:
             await self._driver.run(self._claim, self._values(name, token))
+
+    async def back_to(self, savepoint: str, claims: list[tuple[str, int]]) -> list[tuple[str, int]]:
+        """Undo what came after, and these claims of it; those that are still to be shown again.
+
+        In PostgreSQL the roll-back lets go of their rows, so they are shown again in the same message. All the same
+        somebody who waits for one may be quicker than the next statement.
+        """
+        undo = f"ROLLBACK TO SAVEPOINT {savepoint}"
+        if not self._dialect.raises or not claims:
+            await self._driver.script(undo)
+            return claims
+        renewal = self._dialect.statement("renew")
+        again = [literal(renewal, row_key(name), token) for name, token in claims]
+        try:
+            await self._driver.script(undo, f"SAVEPOINT {AGAIN}", *again, f"RELEASE SAVEPOINT {AGAIN}")
+        except Exception:
+            # Whoever came between may wait for us in turn. A deadlock is no reason to lose the outer claim.
+            await self._driver.script(f"ROLLBACK TO SAVEPOINT {AGAIN}")
+            return claims
+        return []
 
     async def show_again(self, name: str, token: int) -> None:
         """Show again what a roll-back has undone. Somebody newer may have come: then older ones are out anyway."""

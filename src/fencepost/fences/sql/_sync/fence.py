@@ -30,9 +30,11 @@ class SqlFence:
 
     Limits. The block leaves commit and rollback alone; ending the transaction inside it raises. The claim is also
     gone if the process dies inside the block, or the database drops the transaction (a deadlock, a lost connection,
-    a serialization failure). One thread or task at a time uses a connection, and one fence serves a connection.
-    Under MySQL's REPEATABLE READ plain reads see what was there at the first of them: enter all guards before you read;
-    joining a transaction at that level is refused. Errors of the database come unchanged.
+    a serialization failure). In PostgreSQL, where an outer block raises, the claims of guards within it are free for an
+    instant before they are shown again: what was read under those must be read again, unless their tokens were
+    claimed before the outer guard began. One thread or task at a time uses a connection, and one fence serves a
+    connection. Under MySQL's REPEATABLE READ plain reads see what was there at the first of them: enter all guards
+    before you read; joining a transaction at that level is refused. Errors of the database come unchanged.
     """
 
     def __init__(self, connection: Any) -> None:
@@ -117,23 +119,23 @@ class SqlFence:
     def _undo(self, joined: bool, place: int) -> None:
         """Undo what the block wrote and keep what it claimed, guards within it included."""
         dialect = self._driver.dialect
-        kept = "fencepost_body" if dialect.raises else "fencepost_claim"
+        kept = f"fencepost_{'body' if dialect.raises else 'claim'}_{place}"
+        # They stay in the list: a guard around this one may raise as well, and undo them again.
+        within = self._claims[place + 1 :]
         try:
-            self._driver.script(f"ROLLBACK TO SAVEPOINT {kept}_{place}")
+            late = self._mark.back_to(kept, within)
         except Exception:
             # The block or the database has ended the transaction: whatever came after that was not guarded.
             if self._driver.in_transaction():
                 self._driver.rollback()
             return
-        # They stay in the list: a guard around this one may raise as well, and undo them again.
-        within = self._claims[place + 1 :]
         if not dialect.raises:
-            self._mark.renew(within)
+            self._mark.renew(late)
         if joined:
             self._driver.script(f"RELEASE SAVEPOINT fencepost_claim_{place}")
         else:
             self._driver.commit()
         if dialect.raises:
             # A refusal would end the transaction, so these come after it.
-            for name, token in within:
+            for name, token in late:
                 self._mark.show_again(name, token)
