@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from fencepost.errors import FencepostError, Stale
+from fencepost.errors import FencepostError, Refused, Stale
 from fencepost.fences import SqliteFence
 from tests.support.fences.place import SqlitePlace, interrupted
 
@@ -335,3 +335,21 @@ def test_a_closed_connection_says_so(place: SqlitePlace) -> None:
     connection.close()
     with pytest.raises(sqlite3.ProgrammingError, match="closed"):
         fence.claim("a", 5)
+
+
+@pytest.mark.parametrize("joined", [False, True])
+@pytest.mark.parametrize("mark", ["x", "", b"5", 1.5, -5])
+def test_a_mark_that_is_no_token_is_refused_and_left_alone(place: SqlitePlace, mark: object, joined: bool) -> None:
+    connection = place.connect()
+    fence = SqliteFence(connection)
+    fence.install()
+    connection.execute("INSERT INTO fencepost_fence VALUES ('a', ?)", [mark])
+    connection.commit()
+    if joined:
+        connection.execute("INSERT INTO t VALUES (1)")
+    with pytest.raises(Refused, match="the mark of 'a' is no token"):
+        fence.claim("a", 7)
+    connection.rollback()
+    with pytest.raises(Refused, match="the mark of 'a' is no token"):
+        fence.highest("a")
+    assert place.connect().execute("SELECT token FROM fencepost_fence").fetchall() == [(mark,)]

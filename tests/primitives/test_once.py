@@ -13,7 +13,7 @@ import pytest
 import redis
 
 import fencepost
-from fencepost.errors import AcquireTimeout, FencepostError, Stale
+from fencepost.errors import AcquireTimeout, FencepostError, Refused, Stale
 from fencepost.fences.result import (
     AsyncMemoryResults,
     AsyncSqlResults,
@@ -130,6 +130,18 @@ def test_what_expired_long_ago_is_forgotten_and_nothing_else(tmp_path: Path) -> 
         store.keep(name, 5, "1", expires_in)
     assert store.forget() == 1
     assert sorted(name for (name,) in connection.execute("SELECT name FROM fencepost_result")) == ["expired", "kept"]
+    connection.close()
+
+
+def test_a_mark_in_a_database_that_is_no_token_is_refused(tmp_path: Path) -> None:
+    connection = sqlite3.connect(tmp_path / "results.db")
+    store = SqlResults(connection)
+    store.claim("a", 5)
+    connection.execute("UPDATE fencepost_result SET token = 'x'")
+    connection.commit()
+    for attempt in (lambda: store.find("a"), lambda: store.claim("a", 6), lambda: store.keep("a", 6, "1", None)):
+        with pytest.raises(Refused, match="the mark of 'a' is no token"):
+            attempt()
     connection.close()
 
 

@@ -152,3 +152,14 @@ def test_whoever_is_overtaken_hears_that_first_and_not_what_else_is_wrong(url: s
         one.run("a", 1, [{"Verb": "check-index", "Key": "nowhere", "Index": 1}])
     with pytest.raises(ValueError, match="operation 1"):
         newer.run("a", 2, [{"Verb": "check-index", "Key": "nowhere", "Index": 1}])
+
+
+@pytest.mark.parametrize("mark", ["", "x", "-5", " 4", "9" * 19, "9" * 20])
+def test_a_mark_that_is_no_token_is_refused_and_left_alone(agent: Agent, url: str, mark: str) -> None:
+    fence = ConsulFence(url)
+    fence.set("other", 1, ".fencepost/fence/a", mark)
+    for call in (lambda: fence.highest("a"), lambda: fence.claim("a", 5), lambda: fence.set("a", LARGE, "total", "0")):
+        with pytest.raises(Refused, match="is no mark"):
+            call()
+    assert fence.get("other", 1, ".fencepost/fence/a") == mark.encode()
+    assert fence.get("other", 1, "total") is None

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Iterator
 import pytest
 
 import fencepost
-from fencepost.errors import Stale, Unavailable
+from fencepost.errors import Refused, Stale, Unavailable
 from fencepost.fences.etcd import AsyncEtcdFence, EtcdFence
 from fencepost.testing.etcd import client, empty, shared_server
 
@@ -186,3 +186,36 @@ def test_a_mark_is_a_key_that_people_can_read(fence: EtcdFence, url: str) -> Non
     (pair,) = speaker.read(request.select(b"fencepost/fence/orders/42")).pairs
     speaker.close()
     assert pair.value == b"0000000000000000041"
+
+
+STRANGE = [b"", b" ", b"-5", b"!", b"0", b"99", b"garbage", b"9" * 19, b"9" * 20, b"\xff\xfe"]
+
+
+@pytest.mark.parametrize("mark", STRANGE)
+def test_a_mark_that_somebody_else_has_written_is_refused_and_left_alone(fence: EtcdFence, mark: bytes) -> None:
+    fence.put("other", 1, "fencepost/fence/a", mark)
+    for call in (
+        lambda: fence.claim("a", 5),
+        lambda: fence.put("a", LARGE, "total", "0"),
+        lambda: fence.get("a", 1, "total"),
+        lambda: fence.highest("a"),
+    ):
+        with pytest.raises(Refused, match="somebody else has written it"):
+            call()
+    assert fence.get("other", 1, "fencepost/fence/a") == mark
+    assert fence.get("other", 1, "total") is None
+
+
+@pytest.mark.parametrize("mark", STRANGE)
+async def test_the_asynchronous_fence_refuses_it_too(async_fence: AsyncEtcdFence, mark: bytes) -> None:
+    await async_fence.put("other", 1, "fencepost/fence/a", mark)
+    with pytest.raises(Refused, match="somebody else has written it"):
+        await async_fence.claim("a", 5)
+    assert await async_fence.get("other", 1, "fencepost/fence/a") == mark
+
+
+def test_a_block_writes_as_many_keys_as_the_manual_says(fence: EtcdFence) -> None:
+    with fence.guard("a", 1) as keys:
+        for number in range(125):
+            keys.put(f"key/{number}", "1")
+    assert len(fence.get_all("a", 1, "key/")) == 125

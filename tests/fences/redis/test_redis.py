@@ -246,11 +246,21 @@ def test_a_command_that_is_too_long_for_a_script_is_refused_before_anything_happ
         assert client.hlen("split") == len(most) + 1
 
 
-@pytest.mark.parametrize("mark", ["abc and more", "not a number at all, and longer than any token", "5000 x"])
-def test_a_mark_that_somebody_else_has_written_is_refused(port: int, client: Any, mark: str) -> None:
+STRANGE = ["", "x", "-1", " 4", "05", "4 x", "1.5", "abc and more", "not a number, and longer than any token", "5000 x"]
+
+
+@pytest.mark.parametrize("mark", [*STRANGE, "9" * 19, "9" * 20])
+def test_a_mark_that_somebody_else_has_written_is_refused_and_left_alone(port: int, client: Any, mark: str) -> None:
     fence = RedisFence(client)
     command(port, "SET", mark_key("n"), mark)
-    with pytest.raises(Refused, match="is no token"):
-        fence.highest("n")
-    with pytest.raises((Refused, Stale)):
-        fence.claim("n", 5)
+    for call in (
+        lambda: fence.highest("n"),
+        lambda: fence.claim("n", 5),
+        lambda: fence.claim("n", LARGE),
+        lambda: fence.set("n", LARGE, "total", "0"),
+        lambda: fence.script("return 1")("n", 5),
+    ):
+        with pytest.raises(Refused, match=r"the mark of 'n' at 'fencepost:fence:\{n\}' is no token"):
+            call()
+    assert text(client.get(mark_key("n"))) == mark
+    assert client.get("total") is None

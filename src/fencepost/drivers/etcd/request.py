@@ -48,6 +48,11 @@ def has_more(key: bytes, value: bytes) -> bytes:
     return b"\x08\x01\x10\x03" + text(3, key) + message(7, value)
 
 
+def has_less(key: bytes, value: bytes) -> bytes:
+    """True if what stands under the key is less, as text; false if nothing does."""
+    return b"\x08\x02\x10\x03" + text(3, key) + message(7, value)
+
+
 def put(key: bytes, value: bytes, lease: int = 0) -> bytes:
     return message(2, text(1, key) + text(2, value) + number(3, lease))
 

@@ -7,8 +7,7 @@ from urllib.parse import quote
 from fencepost.core.malformed import Malformed
 from fencepost.errors import Refused
 from fencepost.fences.consul.agent import Operation
-
-MOST_DIGITS = 19
+from fencepost.fences.protocol import read_mark as number_in
 
 
 class Mark(NamedTuple):
@@ -27,10 +26,11 @@ def look(key: str) -> Operation:
 
 
 def read_mark(found: dict[str, Any]) -> Mark:
-    number = value_of(found) or b"0"
-    if not number.isdigit() or len(number) > MOST_DIGITS:
+    value = value_of(found)
+    token = 0 if value is None else number_in(value)
+    if token is None:
         raise Refused(f"'{found.get('Key')}' in consul is no mark: somebody else has written it")
-    return Mark(int(number), found["ModifyIndex"])
+    return Mark(token, found["ModifyIndex"])
 
 
 def show(key: str, token: int, mark: Mark) -> Operation:

@@ -7,6 +7,7 @@ from fencepost.core.malformed import Malformed
 from fencepost.drivers.etcd import request as ask
 from fencepost.drivers.etcd.answer import Found, KeyValue, Outcome
 from fencepost.errors import Refused, Stale
+from fencepost.fences.protocol import read_mark
 
 # As wide as the largest token: etcd compares values as text.
 WIDTH = 19
@@ -21,17 +22,26 @@ def mark_value(token: int) -> bytes:
 
 
 def guarded(mark: bytes, token: int, work: Sequence[bytes]) -> bytes:
-    """Where the mark is higher: read it. Else raise it, unless it is there already, and do the work."""
+    """Where the mark is higher, or lower than any: read it. Else raise it, unless it is there already, and do the work.
+
+    What is lower than any mark was written by somebody else. Nearly all that is no mark is so, or higher than the
+    token, and is told from one when it is read; between them is only what begins with zeros as a mark does.
+    """
     value = mark_value(token)
     raised = ask.nested(ask.transaction([ask.has_value(mark, value)], [], [ask.put(mark, value)]))
-    return ask.transaction([ask.has_more(mark, value)], [ask.read(ask.select(mark))], [raised, *work])
+    read = ask.read(ask.select(mark))
+    sound = ask.nested(ask.transaction([ask.has_less(mark, mark_value(0))], [read], [raised, *work]))
+    return ask.transaction([ask.has_more(mark, value)], [read], [sound])
 
 
 def parts_of(outcome: Outcome, name: str, token: int, count: int) -> list[Any]:
-    """What each part of the work, so many of them, gave; raises `Stale` if the mark was higher."""
+    """What each part of the work, so many of them, gave. `Stale` if the mark was higher, `Refused` if it is none."""
     if outcome.succeeded:
         raise Stale(name, token, token_in(name, outcome.reads(1)[0]))
-    parts = outcome.parts[1:]
+    (sound,) = outcome.nested(1)
+    if sound.succeeded:
+        raise _strange(name)
+    parts = sound.parts[1:]
     if len(parts) != count:
         raise Malformed("a transaction was answered without what came of its parts")
     return parts
@@ -42,9 +52,15 @@ def token_in(name: str, found: Found) -> int:
     if not found.pairs:
         return 0
     value = found.pairs[0].value
-    if not value.isdigit() or len(value) > WIDTH:
-        raise Refused(f"what stands in etcd as the mark of '{name}' is none: somebody else has written it")
-    return int(value)
+    mark = read_mark(value)
+    # A shorter number would be compared as the text that it is, by its first digits.
+    if mark is None or len(value) != WIDTH:
+        raise _strange(name)
+    return mark
+
+
+def _strange(name: str) -> Refused:
+    return Refused(f"what stands in etcd as the mark of '{name}' is none: somebody else has written it")
 
 
 def found_in(part: object) -> Found:

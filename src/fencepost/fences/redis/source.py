@@ -10,6 +10,7 @@ _LUA = files(__package__)
 CHECK = _LUA.joinpath("check.lua").read_text()
 RUN = _LUA.joinpath("run.lua").read_text()
 REFUSAL = "FENCEPOST_STALE "
+NO_MARK = "FENCEPOST_NO_MARK"
 # Lua's `unpack` gives less than 8,000 values, its stack included.
 MOST_WORDS = 7900
 
@@ -37,21 +38,23 @@ def mark_key(name: str) -> str:
 
 def refusal(error: Exception, name: str, token: int, key: str) -> Stale | Refused | None:
     """The refusal that a client's error stands for, whichever client it is. `key` is where the mark stands."""
-    _, found, mark = str(error).rpartition(REFUSAL)
-    if not found:
-        return None
-    try:
-        return Stale(name, token, mark_of(name, (mark.split() or [""])[0], key))
-    except Refused as strange:
-        return strange
+    said = str(error)
+    if NO_MARK in said:
+        return _strange(name, key)
+    _, found, mark = said.rpartition(REFUSAL)
+    return Stale(name, token, mark_of(name, (mark.split() or [""])[0], key)) if found else None
 
 
 def mark_of(name: str, text: str | bytes, key: str) -> int:
     """The mark as a number. Anybody may have written there."""
     mark = read_mark(text)
-    if mark is None:
-        raise Refused(f"the mark of '{name}' at '{key}' is no token: somebody else has written it")
+    if mark is None or len(str(mark)) != len(text):
+        raise _strange(name, key)
     return mark
+
+
+def _strange(name: str, key: str) -> Refused:
+    return Refused(f"the mark of '{name}' at '{key}' is no token: somebody else has written it")
 
 
 def words(commands: list[tuple[object, ...]]) -> list[object]:

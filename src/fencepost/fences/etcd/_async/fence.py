@@ -28,7 +28,7 @@ class AsyncEtcdFence:
     token in 19 digits, kept for ever; `marks` puts another prefix in the place of `fencepost/fence/`.
 
     Limits. A call that raises `Unavailable` may have been done or not; doing it again with the same token is safe where
-    doing it twice is. etcd takes at most 128 writes in one transaction, unless it is told otherwise.
+    doing it twice is. At most 125 writes fit in one transaction, unless etcd is told otherwise.
     """
 
     def __init__(self, url: str, *, marks: str = MARKS, patience: float = PATIENCE) -> None:

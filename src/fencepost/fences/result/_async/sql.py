@@ -8,7 +8,7 @@ from typing import Any
 from fencepost._runtime import aio as runtime
 from fencepost.core.name import check_name
 from fencepost.errors import FencepostError, Stale
-from fencepost.fences.protocol import Tokened, check, token_of
+from fencepost.fences.protocol import Tokened, check, mark_of, token_of
 from fencepost.fences.result.lifetime import MARK_OUTLIVES
 from fencepost.fences.sql.dialect import MYSQL, row_key
 from fencepost.fences.sql.driver import aio as driver
@@ -89,7 +89,7 @@ class AsyncSqlResults:
         """The mark and the result; `current`: also if this transaction's reads are of the past, as MySQL's may be."""
         lock = " FOR UPDATE" if current and self._driver.dialect is MYSQL else ""
         rows = (await self._run(FIND + lock, self._key(name))).rows
-        return (int(rows[0][0]), rows[0][1]) if rows else (0, None)
+        return (mark_of(name, rows[0][0]), rows[0][1]) if rows else (0, None)
 
     async def _run(self, sql: str, params: dict[str, Any]) -> Answer:
         """Run it, in a transaction of its own unless one is open. The table is made by whoever misses it."""
