@@ -6,6 +6,7 @@ from typing import Any
 
 import psycopg
 import pytest
+from psycopg.rows import dict_row, namedtuple_row, scalar_row
 
 from fencepost.errors import Stale
 from fencepost.fences.sql import SqlFence
@@ -307,3 +308,16 @@ def test_status_tells_names_that_are_not_ascii(place: PostgresqlPlace) -> None:
     connection = place.connect()
     install(connection, "orders", name="café\\")
     assert here(connection) == [Enforcement("orders", "café\\", None, True)]
+
+
+@pytest.mark.parametrize("rows", [dict_row, namedtuple_row, scalar_row])
+def test_the_rows_that_a_connection_makes_do_not_matter(place: PostgresqlPlace, rows: Any) -> None:
+    connection, plain = place.connect(), place.connect()
+    connection.row_factory = rows
+    assert install(connection, "orders", key="id").table == "orders"
+    assert here(connection) == here(plain) == [Enforcement("orders", "orders", "id", True)]
+    with pytest.raises(psycopg.Error, match=NO_TOKEN):
+        plain.execute("UPDATE orders SET total = 0")
+    assert remove(connection, "orders")
+    assert here(plain) == []
+    plain.execute("UPDATE orders SET total = 0")

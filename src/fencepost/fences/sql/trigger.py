@@ -49,9 +49,7 @@ def install(connection: Any, table: str, *, name: str | None = None, key: str | 
 
     fenced = check_name(name or table.rpartition(".")[2].strip('"'))
     with connection.transaction():
-        ((target, schema),) = connection.execute(
-            "SELECT to_regclass(%s)::text, quote_ident(current_schema())", [table]
-        ).fetchall()
+        ((target, schema),) = _rows(connection, "SELECT to_regclass(%s)::text, quote_ident(current_schema())", [table])
         if target is None:
             raise LookupError(f"there is no table '{table}' in this database")
         _check_column(connection, table, key)
@@ -59,7 +57,7 @@ def install(connection: Any, table: str, *, name: str | None = None, key: str | 
         connection.execute(ENFORCE.format(schema=schema, most_bytes=MOST_BYTES))
         # Nobody adds a partition meanwhile.
         connection.execute(SQL(f"LOCK TABLE {target} IN SHARE ROW EXCLUSIVE MODE"))
-        tree = connection.execute(TREE, {"table": table}).fetchall()
+        tree = _rows(connection, TREE, {"table": table})
         _drop(connection, tree)
         for member, cloned, alone in tree:
             _create(connection, schema, member, fenced, key, cloned=cloned, alone=alone)
@@ -69,23 +67,32 @@ def install(connection: Any, table: str, *, name: str | None = None, key: str | 
 def remove(connection: Any, table: str) -> bool:
     """Whether there was a trigger to take away. The marks stay: a token outlives the fence it was shown to."""
     with connection.transaction():
-        ((target,),) = connection.execute("SELECT to_regclass(%s)::text", [table]).fetchall()
+        ((target,),) = _rows(connection, "SELECT to_regclass(%s)::text", [table])
         if target is None:
             raise LookupError(f"there is no table '{table}' in this database")
         found = any(each.table == target for each in status(connection))
-        _drop(connection, connection.execute(TREE, {"table": table}).fetchall())
+        _drop(connection, _rows(connection, TREE, {"table": table}))
     return found
 
 
 def status(connection: Any) -> list[Enforcement]:
     """The tables of this database whose writes need a token."""
     with connection.transaction():
-        rows = connection.execute(ENFORCED).fetchall()
+        rows = _rows(connection, ENFORCED)
     found = []
     for table, arguments, unguarded in rows:
         name, key, _ = bytes(arguments).decode(errors="replace").split("\0")
         found.append(Enforcement(table, name, key or None, not unguarded, tuple(unguarded)))
     return found
+
+
+def _rows(connection: Any, sql: str, params: Any = None) -> list[tuple[Any, ...]]:
+    """As tuples, whatever the caller's connection makes of rows."""
+    from psycopg.rows import tuple_row
+
+    with connection.cursor(row_factory=tuple_row) as cursor:
+        found: list[tuple[Any, ...]] = cursor.execute(sql, params).fetchall()
+        return found
 
 
 def _create(connection: Any, schema: str, table: str, name: str, key: str | None, *, cloned: bool, alone: bool) -> None:
@@ -115,7 +122,7 @@ def _create(connection: Any, schema: str, table: str, name: str, key: str | None
         )
 
 
-def _drop(connection: Any, tree: list[tuple[str, bool, bool]]) -> None:
+def _drop(connection: Any, tree: list[tuple[Any, ...]]) -> None:
     from psycopg.sql import SQL
 
     # The first table comes first: its trigger takes the clones with it, which can not be dropped by themselves.
@@ -127,7 +134,7 @@ def _drop(connection: Any, tree: list[tuple[str, bool, bool]]) -> None:
 def _check_column(connection: Any, table: str, key: str | None) -> None:
     if key is None:
         return
-    found = connection.execute(COLUMN, [table, key]).fetchall()
+    found = _rows(connection, COLUMN, [table, key])
     if not found:
         raise LookupError(f"table '{table}' has no column '{key}'")
     if found[0][0]:
