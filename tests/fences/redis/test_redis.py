@@ -13,6 +13,7 @@ import valkey
 from fencepost.errors import Refused, Stale
 from fencepost.fences.redis import AsyncRedisFence, RedisFence
 from fencepost.fences.redis.source import MOST_WORDS, mark_key
+from fencepost.fences.result.source import keys_of
 from fencepost.testing.redis import command, shared_cluster, shared_server
 
 LARGE = 2**63 - 1
@@ -173,6 +174,29 @@ def test_scripts_that_were_flushed_are_loaded_again(client: Any) -> None:
 def test_what_is_no_client_is_refused() -> None:
     with pytest.raises(TypeError, match="redis-py or valkey-py"):
         RedisFence("redis://localhost")
+
+
+BRACES = ["a}b", "}", "}}", "a{b", "{", "{}", "{}x", "x{}y{z}", "{a}b", "a{b}c{d}", "a{{b}}", "é}", "}{a}"]
+NAMES = ["a", "orders/42", *BRACES]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", NAMES)
+def test_in_a_cluster_a_mark_is_in_the_slot_of_its_name(name: str) -> None:
+    client = redis.RedisCluster(host="127.0.0.1", port=shared_cluster()[0])
+    slots = {client.cluster_keyslot(key) for key in (name, mark_key(name), *keys_of(name))}
+    assert len(slots) == 1
+    fence = RedisFence(client)
+    fence.set(name, 7, name, 1)
+    with pytest.raises(Stale):
+        fence.set(name, 6, name, 2)
+    client.flushall(target_nodes="primaries")
+    client.close()
+
+
+@pytest.mark.unit
+def test_every_name_has_a_mark_of_its_own() -> None:
+    assert len({mark_key(name) for name in NAMES}) == len(NAMES)
 
 
 @pytest.mark.slow

@@ -1,6 +1,9 @@
 """What the fence sends: its scripts, the key of a mark, and what a refusal looks like."""
 
+from binascii import crc_hqx
+from functools import cache
 from importlib.resources import files
+from itertools import count
 from typing import Any
 
 from fencepost.errors import Refused, Stale
@@ -31,9 +34,23 @@ def guarded(lua: str) -> str:
 def mark_key(name: str) -> str:
     """The key of a name's mark, in the cluster slot of the name: a tag in the name itself is kept."""
     start = name.find("{")
-    if start >= 0 or "}" in name:
+    # As Redis has it: from the first brace to the next that closes, unless there is nothing between.
+    if start >= 0 and name.find("}", start + 1) > start + 1:
         return f"fencepost:fence/{name}"
-    return f"fencepost:fence:{{{name}}}"
+    if "}" not in name:
+        return f"fencepost:fence:{{{name}}}"
+    # The name itself can not be a tag, which would end within it.
+    return f"fencepost:fence:{{{_tag(_slot(name))}}}/{name}"
+
+
+@cache
+def _tag(slot: int) -> int:
+    """The first number whose text is in that slot."""
+    return next(number for number in count() if _slot(str(number)) == slot)
+
+
+def _slot(text: str) -> int:
+    return crc_hqx(text.encode(), 0) % 16384
 
 
 def refusal(error: Exception, name: str, token: int, key: str) -> Stale | Refused | None:
