@@ -336,3 +336,41 @@ def test_wsgi_reads_a_request_before_it_takes_the_guard(tmp_path: Path) -> None:
 def test_a_path_means_itself() -> None:
     for path in ("/", "/orders/42", "/orders/", "/a b/é/?#[]", "/50%", "/~x-._!$&'()*+,=:@"):
         assert meant(spelled(path).encode()) == path
+
+
+def answering(folder: Path, response: httpx.Response) -> Gateway:
+    """A gateway before a service that always answers so."""
+    client = httpx.AsyncClient(transport=httpx.MockTransport(lambda request: response))
+    return Gateway("http://service:8080", AsyncHostFence(folder / "marks"), client=client)
+
+
+def lengths(answer: list[dict[str, Any]]) -> list[bytes]:
+    return [value for name, value in answer[0]["headers"] if name == b"content-length"]
+
+
+@pytest.mark.parametrize(("method", "status"), [("HEAD", 200), ("GET", 304)])
+async def test_an_answer_without_its_body_tells_the_length_that_the_service_told(
+    tmp_path: Path, method: str, status: int
+) -> None:
+    gateway = answering(tmp_path, httpx.Response(status, headers={"Content-Length": "1234", "X-End": "2"}))
+    answer = await ask(gateway, b"/orders/42", method=method)
+    assert (answer[0]["status"], lengths(answer), answer[1]["body"]) == (status, [b"1234"], b"")
+
+
+async def test_an_answer_that_has_no_body_tells_no_length(tmp_path: Path) -> None:
+    answer = await ask(answering(tmp_path, httpx.Response(204)), b"/orders/42", method="DELETE")
+    assert (answer[0]["status"], lengths(answer)) == (204, [])
+
+
+async def test_the_length_of_what_is_passed_on_decoded_is_not_told_in_advance(tmp_path: Path) -> None:
+    headers = {"Content-Length": "1234", "Content-Encoding": "gzip"}
+    answer = await ask(answering(tmp_path, httpx.Response(200, headers=headers)), b"/orders/42", method="HEAD")
+    assert (answer[0]["status"], answer[0]["headers"]) == (200, [])
+
+
+async def test_an_answer_that_can_not_be_decoded_is_502(tmp_path: Path) -> None:
+    stream = httpx.ByteStream(b"this is no gzip")
+    gateway = answering(tmp_path, httpx.Response(200, headers={"Content-Encoding": "gzip"}, stream=stream))
+    answer = await ask(gateway, b"/orders/42")
+    assert answer[0]["status"] == 502
+    assert b"can not be read" in answer[1]["body"]

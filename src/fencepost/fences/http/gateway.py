@@ -14,6 +14,8 @@ Header = tuple[bytes, bytes]
 HOP_BY_HOP = frozenset(
     b"connection keep-alive proxy-authenticate proxy-authorization te trailer transfer-encoding upgrade host".split()
 )
+# Answers that have no body, whatever their headers say.
+BODILESS = frozenset((204, 304))
 # By these a request asks some services for something else than its first line says, which is what was judged.
 ELSEWHERE = frozenset(
     b"x-http-method-override x-http-method x-method-override x-original-url x-rewrite-url destination".split()
@@ -96,10 +98,10 @@ class Gateway:
             await _answer(send, 504, [], b"the service did not answer in time\n")
         except httpx.TransportError:
             await _answer(send, 502, [], b"the service can not be reached\n")
+        except httpx.DecodingError:
+            await _answer(send, 502, [], b"the answer of the service can not be read\n")
         else:
-            # The body comes decoded, so what was said about its encoding and length is not true any more.
-            kept = _passed_on(answer.headers.raw, b"content-encoding", b"content-length")
-            await _answer(send, answer.status_code, kept, answer.content)
+            await _pass_on(send, scope["method"], answer)
 
     def _url(self, path: bytes, query: bytes) -> Any:
         """Where this is at the service; None if it would not arrive as it is."""
@@ -127,7 +129,25 @@ def _passed_on(headers: Iterable[Header], *dropped: bytes) -> list[Header]:
     return [(name, value) for name, value in found if name not in HOP_BY_HOP | named | {*dropped}]
 
 
+async def _pass_on(send: Send, method: str, answer: Any) -> None:
+    """What the service has answered, to the one who asked."""
+    bodiless = method == "HEAD" or answer.status_code in BODILESS
+    if bodiless and "content-encoding" not in answer.headers:
+        # The length is of what is left out.
+        headers = _passed_on(answer.headers.raw)
+    else:
+        # A body comes decoded, so what was said about its encoding and length is not true any more.
+        headers = _passed_on(answer.headers.raw, b"content-encoding", b"content-length")
+    if bodiless:
+        await _send(send, answer.status_code, headers, b"")
+    else:
+        await _answer(send, answer.status_code, headers, answer.content)
+
+
 async def _answer(send: Send, status: int, headers: list[Header], body: bytes) -> None:
-    length = (b"content-length", str(len(body)).encode())
-    await send({"type": "http.response.start", "status": status, "headers": [*headers, length]})
+    await _send(send, status, [*headers, (b"content-length", str(len(body)).encode())], body)
+
+
+async def _send(send: Send, status: int, headers: list[Header], body: bytes) -> None:
+    await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": body})
