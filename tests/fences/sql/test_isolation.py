@@ -157,6 +157,18 @@ def test_a_row_that_keeps_its_own_mark(place: DatabasePlace) -> None:
     assert RowFence(place.connect(), "orders", column="mark").read(42, 8, ["total", "id"]) == (105, 42)
 
 
+def test_a_row_is_read_as_it_is_also_in_a_transaction_whose_reads_are_of_the_past(mariadb: MariadbPlace) -> None:
+    one, other = mariadb.connect(), mariadb.connect()
+    mariadb.statement(one, "CREATE TABLE orders (id INT PRIMARY KEY, total INT, fencing_token BIGINT DEFAULT 0)")
+    mariadb.statement(one, "INSERT INTO orders (id, total) VALUES (42, 100)")
+    one.commit()
+    mariadb.statement(other, "SELECT words FROM list")
+    RowFence(one, "orders").write(42, 7, total=200)
+    # The same holder: its claim changes nothing, and so makes no row of this transaction's own.
+    assert RowFence(other, "orders").read(42, 7, ["total"]) == (200,)
+    other.rollback()
+
+
 @pytest.mark.unit
 def test_names_of_tables_are_taken_as_they_are() -> None:
     import sqlite3

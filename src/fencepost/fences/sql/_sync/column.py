@@ -30,6 +30,8 @@ class RowFence:
         self._table = quoted(table, self._mark)
         self._key = quoted(key, self._mark)
         self._column = quoted(column, self._mark)
+        # A locking read, where there is a difference: MySQL would otherwise answer from the transaction's past.
+        self._current = " FOR UPDATE" if self._driver.dialect is MYSQL else ""
         self._updates: dict[tuple[str, ...], str] = {}
 
     def claim(self, key: Any, grant: Tokened | int) -> None:
@@ -40,7 +42,8 @@ class RowFence:
         """Claim, then read: what these columns of the row hold."""
         self.claim(key, grant)
         wanted = ", ".join(quoted(column, self._mark) for column in columns)
-        answer = self._finish(f"SELECT {wanted} FROM {self._table} WHERE {self._key} = :key", {"key": key})
+        sql = f"SELECT {wanted} FROM {self._table} WHERE {self._key} = :key{self._current}"
+        answer = self._finish(sql, {"key": key})
         if not answer.rows:
             raise self._missing(key)
         return answer.rows[0]
@@ -56,9 +59,7 @@ class RowFence:
 
     def highest(self, key: Any) -> int:
         """The mark of the row. For people and tests; it decides nothing."""
-        # A locking read, where there is a difference: MySQL would otherwise answer from the transaction's past.
-        current = " FOR UPDATE" if self._driver.dialect is MYSQL else ""
-        sql = f"SELECT {self._column} FROM {self._table} WHERE {self._key} = :key{current}"
+        sql = f"SELECT {self._column} FROM {self._table} WHERE {self._key} = :key{self._current}"
         answer = self._finish(sql, {"key": key})
         if not answer.rows:
             raise self._missing(key)
