@@ -11,7 +11,14 @@ import pytest
 from fencepost.errors import FencepostError, Stale
 from fencepost.fences.sql import RowFence, SqlFence
 from fencepost.testing.condition import until
-from tests.support.fences.database import DatabasePlace, MariadbPlace, PostgresqlPlace, waits
+from tests.support.fences.database import (
+    DatabasePlace,
+    DjangoMariadbPlace,
+    DjangoPlace,
+    MariadbPlace,
+    PostgresqlPlace,
+    waits,
+)
 from tests.support.fences.place import interrupted
 
 PLACES = {"postgresql": PostgresqlPlace, "mariadb": MariadbPlace}
@@ -116,6 +123,29 @@ def test_a_block_may_fail_in_the_database_and_its_claim_stands(place: DatabasePl
         place.statement(connection, "DELETE FROM nowhere")
     assert fence.highest("a") == 5
     assert place.look() == []
+
+
+@pytest.mark.parametrize("kind", ["postgresql", "mariadb"])
+def test_a_failure_in_a_block_that_joined_a_broken_transaction_of_django_is_its_own(tmp_path: Path, kind: str) -> None:
+    from django.db.transaction import TransactionManagementError, atomic
+
+    place = {"postgresql": DjangoPlace, "mariadb": DjangoMariadbPlace}[kind](tmp_path)
+    connection = place.connect()
+    if kind == "mariadb":
+        place.statement(connection, "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED")
+    fence = SqlFence(connection)
+    fence.install()
+    with pytest.raises(ZeroDivisionError), atomic(using=connection.alias), fence.guard("a", 5):
+        place.statement(connection, "COMMIT")
+        raise ZeroDivisionError
+    with pytest.raises(TransactionManagementError), atomic(using=connection.alias):
+        with pytest.raises(ZeroDivisionError), fence.guard("a", 6):
+            place.statement(connection, "COMMIT")
+            raise ZeroDivisionError
+        # What was guarded is not undone, so the caller's transaction must not go on as if nothing were.
+        place.statement(connection, "SELECT 1")
+    fence.claim("a", 7)
+    place.close()
 
 
 def test_a_lost_connection_surfaces_its_own_error(postgresql: PostgresqlPlace) -> None:

@@ -231,8 +231,13 @@ class Django(_Cursors):
 
     def rollback(self) -> None:
         block, self._atomic = self._atomic, None
-        self.connection.set_rollback(True)
-        block.__exit__(None, None, None)
+        if self.connection.in_atomic_block:
+            self.connection.set_rollback(True)
+        if block is not None:
+            block.__exit__(None, None, None)
+        elif not self.connection.in_atomic_block:
+            self.connection.rollback()
+        # Else the block is the caller's: it lets no statement pass any more, and undoes all at its end.
 
 
 class Sqlalchemy(_Cursors):
