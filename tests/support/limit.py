@@ -11,7 +11,7 @@ import pytest
 from fencepost.core import limit
 
 USERS = (limit.MOST_PATIENCE, limit.ANSWER, limit.FAREWELL)
-TESTS = (20.0, 5.0, 5.0)
+TESTS = (20.0, 20.0, 20.0)
 
 
 def pytest_configure(config: pytest.Config) -> None:
