@@ -14,6 +14,7 @@ from fencepost.engines.redis.key import Shard, shard_of, slot_of
 from fencepost.engines.redis.lease import Lease
 from fencepost.engines.redis.wire.threads import Link
 from fencepost.errors import Unavailable
+from fencepost.testing.condition import until
 from fencepost.testing.port import free_port
 from fencepost.testing.redis import command, join_cluster, port_of
 from fencepost.testing.server import ServerProcess
@@ -21,13 +22,13 @@ from fencepost.testing.server import ServerProcess
 from .conftest import StartServer
 
 SHARE = 16384 // 3 + 1
+CLUSTERED = ("--cluster-enabled", "yes", "--cluster-node-timeout", "600000", "--cluster-port")
 
 
 @pytest.fixture
 def servers(start_server: StartServer) -> list[ServerProcess]:
     """Three masters; the first has the first third of the slots, and so on."""
-    options = ("--cluster-enabled", "yes", "--cluster-node-timeout", "600000", "--cluster-port")
-    servers = [start_server(*options, str(free_port())) for _ in range(3)]
+    servers = [start_server(*CLUSTERED, str(free_port())) for _ in range(3)]
     join_cluster(tuple(port_of(server) for server in servers))
     return servers
 
@@ -74,6 +75,74 @@ def test_a_master_that_hangs_and_has_nothing_of_ours_costs_nothing(
     with pytest.raises(Unavailable):
         engine.lease_renew(other, 120, [Claim(other, 1, waited_for, 1)])
     servers[2].resume()
+
+
+def hold_one_name_at_each(engine: Engine) -> list[str]:
+    held = []
+    for number in range(3):
+        engine.lease_open(holder_at(number), 120)
+        held.append(name_at(number))
+        request = Request(holder_at(number), 1, (Ask(held[-1]),))
+        assert isinstance(engine.claim(request, wait=False), Granted)
+    return sorted(held)
+
+
+def test_the_names_at_a_master_that_failed_once_are_not_left_out(engine: Engine, servers: list[ServerProcess]) -> None:
+    held = hold_one_name_at_each(engine)
+    hung = engine._server._nodes["127.0.0.1", port_of(servers[2])]
+    hung.link.close()
+    hung.link = Link(hung.address, 0.3)
+    servers[2].pause()
+    with pytest.raises(Unavailable):
+        engine.look(name_at(2))
+    # As long as nobody can tell what it has, nobody says so.
+    with pytest.raises(Unavailable):
+        engine.names("")
+    servers[2].resume()
+    hung.link.close()
+    hung.link = Link(hung.address, 60.0)
+    assert sorted(engine.names("")) == held
+
+
+@pytest.mark.slow
+def test_names_are_looked_for_where_the_slots_are_now(
+    engine: Engine, servers: list[ServerProcess], start_server: StartServer
+) -> None:
+    held = hold_one_name_at_each(engine)
+    slot = slot_of(name_at(2).encode())
+    added = start_server(*CLUSTERED, str(free_port()))
+    bus = command(port_of(servers[0]), "CONFIG", "GET", "cluster-port")[1]
+    command(port_of(added), "CLUSTER", "MEET", "127.0.0.1", port_of(servers[0]), int(bus))
+    everybody = [*servers, added]
+    until(lambda: all(knows_four_and_is_up(port_of(each)) for each in everybody))
+    move_slot(slot, port_of(servers[2]), port_of(added), everybody)
+    # This engine has not asked for anything there since, and so was not told.
+    assert sorted(engine.names("")) == held
+
+
+@pytest.mark.slow
+def test_names_are_not_told_while_nobody_has_some_of_the_slots(engine: Engine, servers: list[ServerProcess]) -> None:
+    hold_one_name_at_each(engine)
+    slot = slot_of(name_at(2).encode())
+    for server in servers:
+        command(port_of(server), "CLUSTER", "DELSLOTS", slot)
+    with pytest.raises(Unavailable, match=f"no server of the cluster has slot {slot}"):
+        engine.names("")
+
+
+def knows_four_and_is_up(port: int) -> bool:
+    said = command(port, "CLUSTER", "INFO")
+    return b"cluster_known_nodes:4" in said and b"cluster_state:ok" in said
+
+
+def move_slot(slot: int, source: int, target: int, everybody: list[ServerProcess]) -> None:
+    there = command(target, "CLUSTER", "MYID").decode()
+    command(target, "CLUSTER", "SETSLOT", slot, "IMPORTING", command(source, "CLUSTER", "MYID").decode())
+    command(source, "CLUSTER", "SETSLOT", slot, "MIGRATING", there)
+    while keys := command(source, "CLUSTER", "GETKEYSINSLOT", slot, 100):
+        command(source, "MIGRATE", "127.0.0.1", target, "", 0, 5000, "KEYS", *(key.decode() for key in keys))
+    for port in (target, *(port_of(each) for each in everybody)):
+        command(port, "CLUSTER", "SETSLOT", slot, "NODE", there)
 
 
 @pytest.mark.slow

@@ -15,7 +15,7 @@ from fencepost.engines.redis._sync.engine import RedisEngine
 from fencepost.engines.redis._sync.server import Node, Server
 from fencepost.engines.redis.address import OPTIONS, Address, addresses
 from fencepost.engines.redis.cluster.slot import moved_to, ranges_of
-from fencepost.engines.redis.key import Shard, shard_of, slot_of
+from fencepost.engines.redis.key import SLOTS, Shard, shard_of, slot_of
 from fencepost.engines.redis.resp import Reply, ReplyError, pack
 from fencepost.engines.redis.script import Script
 from fencepost.engines.redis.shape import is_page
@@ -87,9 +87,16 @@ class Cluster(Server):
         return replies
 
     def indices(self) -> list[tuple[int, bytes]]:
-        self._find(0)
+        """Looked for on every server that has slots now. What is known of slots may be old, or lack those of a server
+        that failed: then its names would be left out in silence.
+        """
+        with self._mapping:
+            owners = self._map()
+        missing = next((slot for slot in range(SLOTS) if slot not in owners), None)
+        if missing is not None:
+            raise _nobody_has(missing)
         found = []
-        for node in set(self._slots.copy().values()):
+        for node in dict.fromkeys(owners.values()):
             cursor = b"0"
             for _ in range(MOST_PAGES):
                 reply = node.link.call(pack("SCAN", cursor, "MATCH", "fencepost{*}?names", "COUNT", 10_000))
@@ -147,10 +154,10 @@ class Cluster(Server):
                 self._map()
             node = self._slots.get(slot)
         if node is None:
-            raise Unavailable(f"no server of the cluster has slot {slot}")
+            raise _nobody_has(slot)
         return node
 
-    def _map(self) -> None:
+    def _map(self) -> dict[int, Node]:
         """Ask whoever answers first, those that are known before those that the URL names."""
         known = [*self._nodes.values(), *(self._node_at(seed.host, seed.port) for seed in self._seeds)]
         failures = []
@@ -166,10 +173,16 @@ class Cluster(Server):
             except EngineError as error:
                 failures.append(str(error))
                 continue
+            owners: dict[int, Node] = {}
             for slots, host, port in ranges:
-                self._slots.update(dict.fromkeys(slots, self._node_at(host or node.address.host, port)))
-            return
+                owners.update(dict.fromkeys(slots, self._node_at(host or node.address.host, port)))
+            self._slots.update(owners)
+            return owners
         raise Unavailable(f"no server of the cluster answers: {'; '.join(failures)}")
+
+
+def _nobody_has(slot: int) -> Unavailable:
+    return Unavailable(f"no server of the cluster has slot {slot}")
 
 
 class ClusterEngine(RedisEngine):
