@@ -80,6 +80,24 @@ def test_a_grant_that_too_few_replicas_have_is_undone(start_server: StartServer)
         engine.close()
 
 
+def test_a_place_in_the_queue_is_no_grant_and_is_kept_while_the_replicas_lag(start_server: StartServer) -> None:
+    master, replica = start_server(*AT_ONCE), start_server()
+    engine = Engine(parse_url(at(master, "?wait_replicas=1")), clock=BootClock(), patience=60.0)
+    waiter = Holder("0" * 24, "waiter")
+    with Proxy(port_of(master)) as link, fencepost.connect(at(master), ttl=60) as first:
+        replicate(replica, link.port)
+        first.lock("a").acquire()
+        first.lock("b").acquire()
+        engine.lease_open(waiter, 120)
+        # From here on it listens, and so takes a place at the first ask.
+        assert isinstance(engine.claim(Request(waiter, 1, (Ask("b"),)), wait=True), Queued)
+        link.cut()
+        shorten_the_wait_for_replicas(engine)
+        assert isinstance(engine.claim(Request(waiter, 2, (Ask("a"),)), wait=True), Queued)
+        assert [standing.claim.holder for standing in first.look("a").waiters] == [waiter]
+        engine.close()
+
+
 def test_a_grant_handed_over_counts_only_once_the_replicas_have_it(start_server: StartServer) -> None:
     master, replica = start_server(*AT_ONCE), start_server()
     engine = Engine(parse_url(at(master, "?wait_replicas=1")), clock=BootClock(), patience=60.0)
