@@ -72,8 +72,23 @@ def test_those_who_share_may_hear_of_their_grants_in_any_order() -> None:
 
 def test_it_remembers_only_so_many_names() -> None:
     credence = Credence()
-    for number in range(MOST_NAMES + 1):
+    for number in range(MOST_NAMES * 2):
         credence.check(request(str(number)), (number + 1,))
-    assert len(credence._highest) <= MOST_NAMES
+    assert len(credence) <= MOST_NAMES
     with pytest.raises(Unavailable):
-        credence.check(request(str(MOST_NAMES)), (1,))
+        credence.check(request(str(MOST_NAMES * 2 - 1)), (1,))
+
+
+@pytest.mark.parametrize("mode", [Mode.EXCLUSIVE, Mode.SHARED])
+def test_a_name_that_is_granted_often_is_not_forgotten_for_being_old(mode: Mode) -> None:
+    credence = Credence()
+    credence.check(request("often"), (7,))
+    highest = 7
+    for number in range(MOST_NAMES * 2):
+        credence.check(request(str(number)), (1,))
+        if number % (MOST_NAMES // 3) == 0:
+            with pytest.raises(Unavailable):
+                credence.check(request("often"), (highest,))
+            # Of those who share it, one may hear late of an older grant: that is a grant, too.
+            highest += mode is Mode.EXCLUSIVE
+            credence.check(request("often", mode), (highest if mode is Mode.EXCLUSIVE else 1,))
