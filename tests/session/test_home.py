@@ -55,6 +55,35 @@ def test_a_grant_is_released_in_its_own_event_loop_alone(url: str) -> None:
     run(main())
 
 
+def test_grants_are_released_together_in_their_own_event_loop_alone(url: str) -> None:
+    session = fencepost.connect_async(url, ttl=60)
+
+    async def main() -> None:
+        grants = await session.lock_all(["a", "b"]).acquire()
+        with pytest.raises(SessionClosed, match="another event loop"):
+            await asyncio.to_thread(lambda: asyncio.run(grants.release()))
+        assert grants.held
+        await grants.release()
+        await session.close()
+
+    run(main())
+
+
+def test_a_grant_is_shared_in_its_own_event_loop_alone(url: str) -> None:
+    session = fencepost.connect_async(url, ttl=60)
+
+    async def main() -> None:
+        lock = session.rwlock("a")
+        grant = await lock.write().acquire()
+        with pytest.raises(SessionClosed, match="another event loop"):
+            await asyncio.to_thread(lambda: asyncio.run(lock.downgrade(grant)))
+        await lock.downgrade(grant)
+        await grant.release()
+        await session.close()
+
+    run(main())
+
+
 def test_a_session_without_asyncio_says_so() -> None:
     import trio
 

@@ -28,6 +28,7 @@ async def release_together(grants: Sequence[AsyncGrant]) -> FencepostError | Non
     As with one alone: what the engine does not confirm is settled one by one.
     """
     keeper = grants[0]._keeper
+    keeper.check_home()
     claims = [grant.claim for grant in grants]
     began_at = keeper.now()
     try:

@@ -177,6 +177,7 @@ class Grant:
         keeper = self._keeper
         if not keeper.engine.traits.downgrade:
             raise Unsupported("this engine can not turn a write lock into a read lock: see its trait 'downgrade'")
+        keeper.check_home()
         self.check()
         if self.claim.ask.mode is Mode.SHARED:
             return

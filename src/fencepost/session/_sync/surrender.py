@@ -28,6 +28,7 @@ def release_together(grants: Sequence[Grant]) -> FencepostError | None:
     As with one alone: what the engine does not confirm is settled one by one.
     """
     keeper = grants[0]._keeper
+    keeper.check_home()
     claims = [grant.claim for grant in grants]
     began_at = keeper.now()
     try:
