@@ -3,6 +3,7 @@
 A call with a time-out is back by then. What is unknown at that moment is settled behind the caller's back.
 """
 
+import math
 from typing import NamedTuple
 
 from fencepost.core.lease import Terms
@@ -16,8 +17,7 @@ class Limits(NamedTuple):
     """In seconds.
 
     `call`: a call that has no time-out of its own, such as a release or a look.
-    `answer`: what an engine that is there may take to answer, where a time-out is too short for that: a try is no try
-    without it, and a barrier has to be left.
+    `answer`: what an engine that is there may take to answer, where there is no time-out: a try is no try without it.
     `farewell`: how long a caller whose time is over, or who was interrupted, stays to see that nothing is left.
     `close`: closing the session.
     """
@@ -26,6 +26,12 @@ class Limits(NamedTuple):
     answer: float
     farewell: float
     close: float
+
+    def back_by(self, now: float, timeout: float | None) -> float:
+        """When a call that begins now is back, whatever the engine does."""
+        if timeout is None:
+            return math.inf
+        return now + (timeout + self.farewell if timeout else self.answer)
 
 
 def patience(terms: Terms) -> float:

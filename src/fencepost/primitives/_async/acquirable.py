@@ -150,6 +150,18 @@ class AsyncBlock(Generic[H]):
                 raise
 
 
+async def give_up(presence: AsyncPresence, taken: list[AsyncGrant], error: BaseException | None, by: float) -> None:
+    """What was taken is not to be had after all, because of `error` or because others were first: be back by then.
+
+    As with a release: who was interrupted is in a hurry.
+    """
+    limits = presence.limits
+    hurry = error is not None and not isinstance(error, Exception)
+    until = min(presence.clock.now() + (limits.farewell if hurry else limits.call), by)
+    for grant in reversed(taken):
+        await grant.give_up(until)
+
+
 async def give_back(held: "list[AsyncGrant] | list[H]") -> None:
     """After an interruption: what was not given back yet, quietly."""
     for each in held:

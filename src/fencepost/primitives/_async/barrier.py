@@ -7,13 +7,13 @@ from fencepost.core.deadline import Deadline
 from fencepost.core.duration import check_timeout
 from fencepost.core.permit import check_count
 from fencepost.core.roster import Member, left, members
-from fencepost.errors import AcquireTimeout, Conflict, FencepostError
-from fencepost.primitives._async.acquirable import give_back
+from fencepost.errors import AcquireTimeout, Conflict, EngineError, FencepostError, Uncertain
+from fencepost.primitives._async.acquirable import give_up
 from fencepost.primitives._async.roster import AsyncRoster
 from fencepost.session._async.grant import AsyncGrant
 from fencepost.session._async.limit import AsyncLimit
 from fencepost.session._async.presence import AsyncPresence
-from fencepost.session._async.record import Document
+from fencepost.session._async.record import Document, Seen
 
 
 class AsyncBarrier:
@@ -30,20 +30,27 @@ class AsyncBarrier:
 
     async def wait(self, *, timeout: float | None = None) -> int:
         """Return when all are there: how often it has opened, this time included. `AcquireTimeout` if they are not."""
-        deadline = Deadline.after(self._presence.clock.now(), check_timeout(timeout))
+        clock, limits = self._presence.clock, self._presence.limits
+        started_at = clock.now()
+        deadline = Deadline.after(started_at, check_timeout(timeout))
+        back_by = limits.back_by(started_at, timeout)
         taken: list[AsyncGrant] = []
-        ids: list[str] = []
+        id = self._roster.new_id()
         try:
-            async with AsyncLimit(self._presence.clock, deadline.at + self._presence.limits.answer):
+            async with AsyncLimit(clock, back_by):
                 await self._roster.strike_off_the_dead()
-                ids.append(await self._roster.appear("", taken))
-                before = await self._arrive(ids[0])
-                return await self._until_open(ids[0], taken[0], before, deadline)
-        except BaseException:
-            await runtime.shielded(self._step_back(ids))
+                left = None if timeout is None else deadline.left(clock.now())
+                if await self._roster.appear(id, "", taken, left, back_by) is not None:
+                    raise AcquireTimeout(f"barrier '{self.name}' not reached in time")
+                before = await self._arrive(id)
+                seen = await self._until_open(id, taken[0], before, deadline)
+            if generation(seen.document) == before:
+                await self._leave(id, seen, back_by)
+        except BaseException as error:
+            await runtime.shielded(self._step_back(id, taken, error, back_by))
             raise
-        finally:
-            await runtime.shielded(give_back(taken))
+        await runtime.shielded(give_up(self._presence, taken, None, back_by))
+        return before + 1
 
     async def _arrive(self, id: str) -> int:
         """How often it had opened before."""
@@ -60,33 +67,47 @@ class AsyncBarrier:
         await self._roster.record.change(decide)
         return before
 
-    async def _until_open(self, id: str, grant: AsyncGrant, before: int, deadline: Deadline) -> int:
+    async def _until_open(self, id: str, grant: AsyncGrant, before: int, deadline: Deadline) -> Seen:
+        """What the record says when it is open, or when the time is over."""
         now = self._presence.clock.now
         seen = await self._roster.record.read()
         while generation(seen.document) == before:
             grant.check()
             if deadline.passed(now()):
-                there = len(members(seen.document))
-                # Whoever came last may have counted us meanwhile: then we pass, as all others do.
-                left_at = await self._roster.record.change(lambda document: self._left(document, id, before))
-                if generation(left_at) != before:
-                    break
-                raise AcquireTimeout(f"barrier '{self.name}' not open in time: {there} of {self._parties} are there")
+                break
             version = seen.version
             seen = await self._roster.record.next(version, min(deadline.left(now()), self._roster.period))
             if seen.version == version:
                 await self._roster.look_after_neighbour(id)
-        return before + 1
+        return seen
 
-    def _left(self, document: Document, id: str, before: int) -> Document | None:
-        return left(document, [id]) if generation(document) == before else None
+    async def _leave(self, id: str, seen: Seen, back_by: float) -> None:
+        """The time is over. Whoever came last may have counted us meanwhile: then we pass, as all others do."""
+        before = generation(seen.document)
 
-    async def _step_back(self, ids: list[str]) -> None:
+        def decide(document: Document) -> Document | None:
+            return left(document, [id]) if generation(document) == before else None
+
+        there = f"{len(members(seen.document))} of {self._parties} are there"
+        try:
+            async with AsyncLimit(self._presence.clock, back_by):
+                left_at = await self._roster.record.change(decide, known=seen)
+        except (EngineError, Uncertain) as error:
+            raise Uncertain(
+                f"barrier '{self.name}' not open in time ({there}), and the engine did not confirm that we left it: "
+                f"others may have counted us and passed ({error})"
+            ) from error
+        if generation(left_at) == before:
+            raise AcquireTimeout(f"barrier '{self.name}' not open in time: {there}")
+
+    async def _step_back(self, id: str, taken: list[AsyncGrant], error: BaseException, back_by: float) -> None:
         clock, limits = self._presence.clock, self._presence.limits
-        if ids:
+        if taken:
+            patience = limits.answer if isinstance(error, Exception) else limits.farewell
             try:
-                async with AsyncLimit(clock, clock.now() + limits.answer):
-                    await self._roster.strike_off(*ids)
+                async with AsyncLimit(clock, min(clock.now() + patience, back_by)):
+                    await self._roster.strike_off(id)
             except FencepostError:
                 # Without its lock, which goes next, it is as good as dead: another strikes it off.
                 pass
+        await give_up(self._presence, taken, error, back_by)

@@ -9,7 +9,7 @@ from fencepost.core.deadline import Deadline
 from fencepost.core.duration import check_seconds
 from fencepost.core.election import Leader, changes_since, latest, proclaim
 from fencepost.errors import Lost, NotHeld
-from fencepost.primitives._async.acquirable import AsyncAcquirable
+from fencepost.primitives._async.acquirable import AsyncAcquirable, give_up
 from fencepost.session._async.grant import AsyncGrant
 from fencepost.session._async.limit import AsyncLimit
 from fencepost.session._async.presence import AsyncPresence
@@ -93,18 +93,27 @@ class AsyncElection(AsyncAcquirable[AsyncGrant]):
         return self._leading
 
     async def _take(self, timeout: float | None, taken: list[AsyncGrant]) -> Denial | None:
-        deadline = Deadline.after(self._presence.clock.now(), timeout)
+        started_at = self._presence.clock.now()
+        deadline = Deadline.after(started_at, timeout)
         if self._healthy is not None and not await self._recovered(self._healthy, deadline):
             return Denial((), timeout or 0.0)
         left = None if timeout is None else deadline.left(self._presence.clock.now())
-        denial = await obtain(self._presence, self._asks, left, taken)
-        if denial is None:
-            async with AsyncLimit(self._presence.clock, deadline.at + self._presence.limits.answer):
+        limits = self._presence.limits
+        back_by = limits.back_by(started_at, timeout)
+        denial = await obtain(self._presence, self._asks, left, taken, back_by=back_by)
+        if denial is not None:
+            return denial
+        try:
+            # The other half is for giving it back.
+            async with AsyncLimit(self._presence.clock, back_by - limits.farewell / 2):
                 await self._proclaim(taken[0], self._value)
-            self._leading = taken[0]
-            if self._healthy is not None:
-                runtime.spawn(self._watch_over(taken[0], self._healthy), name=f"fencepost-health-{self.name}")
-        return denial
+        except BaseException as error:
+            await runtime.shielded(give_up(self._presence, taken, error, back_by))
+            raise
+        self._leading = taken[0]
+        if self._healthy is not None:
+            runtime.spawn(self._watch_over(taken[0], self._healthy), name=f"fencepost-health-{self.name}")
+        return None
 
     def _held(self, taken: list[AsyncGrant]) -> AsyncGrant:
         return taken[0]

@@ -6,10 +6,11 @@ from collections.abc import AsyncIterator
 from fencepost._runtime import aio as runtime
 from fencepost.core.claim import Ask
 from fencepost.core.roster import Member, entered, members
-from fencepost.errors import EngineError, FencepostError
-from fencepost.primitives._async.acquirable import AsyncAcquirable
+from fencepost.errors import FencepostError
+from fencepost.primitives._async.acquirable import AsyncAcquirable, give_up
 from fencepost.primitives._async.roster import AsyncRoster
 from fencepost.session._async.grant import AsyncGrant
+from fencepost.session._async.limit import AsyncLimit
 from fencepost.session._async.presence import AsyncPresence
 from fencepost.session._async.pursuit import Denial
 
@@ -53,12 +54,8 @@ class AsyncMembership:
 
     async def release(self) -> None:
         self._over.set()
-        try:
-            if self.grant.held:
-                await self._roster.strike_off(self.id)
-        except EngineError:
-            # The lock goes with the release or the lease: then a neighbour strikes us off.
-            pass
+        if self.grant.held:
+            await self._roster.leave(self.id)
         await self.grant.release()
 
     def interrupt_on_loss(self, interrupt: runtime.Interrupt) -> None:
@@ -122,9 +119,19 @@ class AsyncGroup(AsyncAcquirable[AsyncMembership]):
                 yield present
 
     async def _take(self, timeout: float | None, taken: list[AsyncGrant]) -> Denial | None:
-        id = await self._roster.appear(self._data, taken)
-        member = Member(id, self._presence.label, self._data)
-        await self._roster.record.change(lambda document: entered(document, member))
+        limits = self._presence.limits
+        back_by = limits.back_by(self._presence.clock.now(), timeout)
+        member = Member(self._roster.new_id(), self._presence.label, self._data)
+        denial = await self._roster.appear(member.id, self._data, taken, timeout, back_by)
+        if denial is not None:
+            return denial
+        try:
+            # The other half is for giving it back. Whoever is in the record without a lock is struck off by others.
+            async with AsyncLimit(self._presence.clock, back_by - limits.farewell / 2):
+                await self._roster.record.change(lambda document: entered(document, member))
+        except BaseException as error:
+            await runtime.shielded(give_up(self._presence, taken, error, back_by))
+            raise
         membership = AsyncMembership(self._roster, taken[0], member, self._presence.clock)
         self._joined[taken[0]] = membership
         runtime.spawn(membership.look_after_neighbours, name=f"fencepost-group-{self.name}")

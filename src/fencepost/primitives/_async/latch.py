@@ -42,8 +42,9 @@ class AsyncLatch:
     async def wait(self, *, timeout: float | None = None) -> None:
         """Return as soon as it is open; `AcquireTimeout` if it is not in time."""
         now = self._presence.clock.now
-        deadline = Deadline.after(now(), check_timeout(timeout))
-        async with AsyncLimit(self._presence.clock, deadline.at + self._presence.limits.answer):
+        started_at = now()
+        deadline = Deadline.after(started_at, check_timeout(timeout))
+        async with AsyncLimit(self._presence.clock, self._presence.limits.back_by(started_at, timeout)):
             seen = await self._record.read()
             while True:
                 self._check(seen.document)

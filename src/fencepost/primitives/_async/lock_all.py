@@ -1,9 +1,10 @@
 # Written by hand; the blocking twin under _sync is generated from it.
 """Several locks at once: all or none, and no deadlock whatever the order in which callers name them."""
 
+from fencepost._runtime import aio as runtime
 from fencepost.core.claim import Ask
 from fencepost.core.deadline import Deadline
-from fencepost.primitives._async.acquirable import AsyncAcquirable, give_back
+from fencepost.primitives._async.acquirable import AsyncAcquirable, give_up
 from fencepost.primitives._async.grants import AsyncGrants
 from fencepost.session._async.grant import AsyncGrant
 from fencepost.session._async.presence import AsyncPresence
@@ -37,14 +38,19 @@ class AsyncLockAll(AsyncAcquirable[AsyncGrants]):
         now = self._presence.clock.now
         started_at = now()
         deadline = Deadline.after(started_at, timeout)
-        for ask in self._asks:
-            left = None if timeout is None else deadline.left(now())
-            denial = await obtain(self._presence, (ask,), left, taken, self._priority)
-            if denial is not None:
-                await give_back(taken[::-1])
-                taken.clear()
-                return denial._replace(waited=now() - started_at)
-        return None
+        back_by = self._presence.limits.back_by(started_at, timeout)
+        try:
+            for ask in self._asks:
+                left = None if timeout is None else deadline.left(now())
+                denial = await obtain(self._presence, (ask,), left, taken, self._priority, back_by=back_by)
+                if denial is not None:
+                    await runtime.shielded(give_up(self._presence, taken, None, back_by))
+                    taken.clear()
+                    return denial._replace(waited=now() - started_at)
+            return None
+        except BaseException as error:
+            await runtime.shielded(give_up(self._presence, taken, error, back_by))
+            raise
 
     def _held(self, taken: list[AsyncGrant]) -> AsyncGrants:
         return AsyncGrants(taken)

@@ -1,15 +1,17 @@
 # Written by hand; the blocking twin under _sync is generated from it.
 """Partition ownership: so many parts, each owned by exactly one of the workers that are there."""
 
+from fencepost._runtime import aio as runtime
 from fencepost.core.assignment import balanced, counts
 from fencepost.core.claim import Ask
 from fencepost.core.permit import check_count
 from fencepost.core.roster import Member, entered
 from fencepost.errors import Conflict
-from fencepost.primitives._async.acquirable import AsyncAcquirable
+from fencepost.primitives._async.acquirable import AsyncAcquirable, give_up
 from fencepost.primitives._async.ownership import AsyncOwnership
 from fencepost.primitives._async.roster import AsyncRoster
 from fencepost.session._async.grant import AsyncGrant
+from fencepost.session._async.limit import AsyncLimit
 from fencepost.session._async.presence import AsyncPresence
 from fencepost.session._async.pursuit import Denial
 from fencepost.session._async.record import Document
@@ -37,11 +39,21 @@ class AsyncPartitions(AsyncAcquirable[AsyncOwnership]):
         return f"<{type(self).__name__} '{self.name}' of {self._count}>"
 
     async def _take(self, timeout: float | None, taken: list[AsyncGrant]) -> Denial | None:
-        id = await self._roster.appear(self._data, taken)
-        member = Member(id, self._presence.label, self._data)
-        await self._roster.strike_off_the_dead()
-        await self._roster.record.change(lambda document: self._entered(document, member))
-        ownership = AsyncOwnership(self._presence, self._roster, self.name, self._count, id, taken[0])
+        limits = self._presence.limits
+        back_by = limits.back_by(self._presence.clock.now(), timeout)
+        member = Member(self._roster.new_id(), self._presence.label, self._data)
+        denial = await self._roster.appear(member.id, self._data, taken, timeout, back_by)
+        if denial is not None:
+            return denial
+        try:
+            # The other half is for giving it back. Whoever is in the record without a lock is struck off by others.
+            async with AsyncLimit(self._presence.clock, back_by - limits.farewell / 2):
+                await self._roster.strike_off_the_dead()
+                await self._roster.record.change(lambda document: self._entered(document, member))
+        except BaseException as error:
+            await runtime.shielded(give_up(self._presence, taken, error, back_by))
+            raise
+        ownership = AsyncOwnership(self._presence, self._roster, self.name, self._count, member.id, taken[0])
         self._joined[taken[0]] = ownership
         return None
 

@@ -10,6 +10,7 @@ from fencepost.core.duration import check_timeout
 from fencepost.core.permit import check_count
 from fencepost.core.rate import Rate
 from fencepost.errors import AcquireTimeout, Unsupported
+from fencepost.session._async.limit import AsyncLimit
 from fencepost.session._async.presence import AsyncPresence
 
 
@@ -32,20 +33,27 @@ class AsyncRateLimit:
 
     async def try_acquire(self, *, weight: int = 1) -> float:
         """0.0 if it may go on, and then it was counted; else how many seconds to wait, and it was not."""
-        if check_count(weight, "weight") > self._rate.burst:
-            raise ValueError(f"a weight of {weight} is never allowed within a limit of {self._rate.burst}")
-        self._presence.check_open()
-        # Not kept: in the child of a fork the session has another engine.
-        engine = cast(AsyncMeterEngine, self._presence.engine)
-        return await engine.meter(self.name, self._rate, weight)
+        presence = self._presence
+        return await self._try(weight, presence.limits.back_by(presence.clock.now(), 0.0))
 
     async def acquire(self, *, weight: int = 1, timeout: float | None = None) -> None:
         """Wait until it may go on; `AcquireTimeout` at once if that can not be in time."""
         clock = self._presence.clock
-        deadline = Deadline.after(clock.now(), check_timeout(timeout))
-        while wait := await self.try_acquire(weight=weight):
+        started_at = clock.now()
+        deadline = Deadline.after(started_at, check_timeout(timeout))
+        back_by = self._presence.limits.back_by(started_at, timeout)
+        while wait := await self._try(weight, back_by):
             if wait > deadline.left(clock.now()):
                 raise AcquireTimeout(
                     f"rate limit '{self.name}' not passed in time: the next is allowed in {wait:.3f} s"
                 )
             await clock.wait(runtime.Event(), clock.now() + wait)
+
+    async def _try(self, weight: int, back_by: float) -> float:
+        if check_count(weight, "weight") > self._rate.burst:
+            raise ValueError(f"a weight of {weight} is never allowed within a limit of {self._rate.burst}")
+        self._presence.check_open()
+        # Not kept: in the child of a fork the session has another engine.
+        engine = cast(AsyncMeterEngine, self._presence.engine)
+        async with AsyncLimit(self._presence.clock, back_by):
+            return await engine.meter(self.name, self._rate, weight)

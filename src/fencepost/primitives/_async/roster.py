@@ -5,9 +5,11 @@ import secrets
 
 from fencepost.core.claim import Ask
 from fencepost.core.roster import left, members, neighbour
+from fencepost.errors import FencepostError
 from fencepost.session._async.grant import AsyncGrant
+from fencepost.session._async.limit import AsyncLimit
 from fencepost.session._async.presence import AsyncPresence
-from fencepost.session._async.pursuit import obtain
+from fencepost.session._async.pursuit import Denial, obtain
 from fencepost.session._async.record import AsyncRecord
 
 
@@ -28,11 +30,24 @@ class AsyncRoster:
         """How often a member looks after its neighbour."""
         return self._presence.terms.span / 3
 
-    async def appear(self, note: str, taken: list[AsyncGrant]) -> str:
-        """Be known to live, under a new id."""
-        id = secrets.token_hex(6)
-        await obtain(self._presence, (Ask(self._lock_of(id), note=note),), None, taken)
-        return id
+    def new_id(self) -> str:
+        return secrets.token_hex(6)
+
+    async def appear(
+        self, id: str, note: str, taken: list[AsyncGrant], timeout: float | None, back_by: float
+    ) -> Denial | None:
+        """Be known to live, under that id. Nobody else asks for its lock; but an engine may take its time."""
+        ask = Ask(self._lock_of(id), note=note)
+        return await obtain(self._presence, (ask,), timeout, taken, back_by=back_by)
+
+    async def leave(self, id: str) -> None:
+        """Be struck off at once, as far as the engine answers. The lock goes next: then a neighbour sees to it."""
+        clock, limits = self._presence.clock, self._presence.limits
+        try:
+            async with AsyncLimit(clock, clock.now() + limits.call):
+                await self.strike_off(id)
+        except FencepostError:
+            pass
 
     async def strike_off(self, *ids: str) -> None:
         await self.record.change(lambda document: left(document, ids))

@@ -7,13 +7,13 @@ from fencepost.core.deadline import Deadline
 from fencepost.core.duration import check_timeout
 from fencepost.core.permit import check_count
 from fencepost.core.roster import Member, left, members
-from fencepost.errors import AcquireTimeout, Conflict, FencepostError
-from fencepost.primitives._sync.acquirable import give_back
+from fencepost.errors import AcquireTimeout, Conflict, EngineError, FencepostError, Uncertain
+from fencepost.primitives._sync.acquirable import give_up
 from fencepost.primitives._sync.roster import Roster
 from fencepost.session._sync.grant import Grant
 from fencepost.session._sync.limit import Limit
 from fencepost.session._sync.presence import Presence
-from fencepost.session._sync.record import Document
+from fencepost.session._sync.record import Document, Seen
 
 
 class Barrier:
@@ -30,20 +30,27 @@ class Barrier:
 
     def wait(self, *, timeout: float | None = None) -> int:
         """Return when all are there: how often it has opened, this time included. `AcquireTimeout` if they are not."""
-        deadline = Deadline.after(self._presence.clock.now(), check_timeout(timeout))
+        clock, limits = self._presence.clock, self._presence.limits
+        started_at = clock.now()
+        deadline = Deadline.after(started_at, check_timeout(timeout))
+        back_by = limits.back_by(started_at, timeout)
         taken: list[Grant] = []
-        ids: list[str] = []
+        id = self._roster.new_id()
         try:
-            with Limit(self._presence.clock, deadline.at + self._presence.limits.answer):
+            with Limit(clock, back_by):
                 self._roster.strike_off_the_dead()
-                ids.append(self._roster.appear("", taken))
-                before = self._arrive(ids[0])
-                return self._until_open(ids[0], taken[0], before, deadline)
-        except BaseException:
-            runtime.shielded(self._step_back(ids))
+                left = None if timeout is None else deadline.left(clock.now())
+                if self._roster.appear(id, "", taken, left, back_by) is not None:
+                    raise AcquireTimeout(f"barrier '{self.name}' not reached in time")
+                before = self._arrive(id)
+                seen = self._until_open(id, taken[0], before, deadline)
+            if generation(seen.document) == before:
+                self._leave(id, seen, back_by)
+        except BaseException as error:
+            runtime.shielded(self._step_back(id, taken, error, back_by))
             raise
-        finally:
-            runtime.shielded(give_back(taken))
+        runtime.shielded(give_up(self._presence, taken, None, back_by))
+        return before + 1
 
     def _arrive(self, id: str) -> int:
         """How often it had opened before."""
@@ -60,33 +67,47 @@ class Barrier:
         self._roster.record.change(decide)
         return before
 
-    def _until_open(self, id: str, grant: Grant, before: int, deadline: Deadline) -> int:
+    def _until_open(self, id: str, grant: Grant, before: int, deadline: Deadline) -> Seen:
+        """What the record says when it is open, or when the time is over."""
         now = self._presence.clock.now
         seen = self._roster.record.read()
         while generation(seen.document) == before:
             grant.check()
             if deadline.passed(now()):
-                there = len(members(seen.document))
-                # Whoever came last may have counted us meanwhile: then we pass, as all others do.
-                left_at = self._roster.record.change(lambda document: self._left(document, id, before))
-                if generation(left_at) != before:
-                    break
-                raise AcquireTimeout(f"barrier '{self.name}' not open in time: {there} of {self._parties} are there")
+                break
             version = seen.version
             seen = self._roster.record.next(version, min(deadline.left(now()), self._roster.period))
             if seen.version == version:
                 self._roster.look_after_neighbour(id)
-        return before + 1
+        return seen
 
-    def _left(self, document: Document, id: str, before: int) -> Document | None:
-        return left(document, [id]) if generation(document) == before else None
+    def _leave(self, id: str, seen: Seen, back_by: float) -> None:
+        """The time is over. Whoever came last may have counted us meanwhile: then we pass, as all others do."""
+        before = generation(seen.document)
 
-    def _step_back(self, ids: list[str]) -> None:
+        def decide(document: Document) -> Document | None:
+            return left(document, [id]) if generation(document) == before else None
+
+        there = f"{len(members(seen.document))} of {self._parties} are there"
+        try:
+            with Limit(self._presence.clock, back_by):
+                left_at = self._roster.record.change(decide, known=seen)
+        except (EngineError, Uncertain) as error:
+            raise Uncertain(
+                f"barrier '{self.name}' not open in time ({there}), and the engine did not confirm that we left it: "
+                f"others may have counted us and passed ({error})"
+            ) from error
+        if generation(left_at) == before:
+            raise AcquireTimeout(f"barrier '{self.name}' not open in time: {there}")
+
+    def _step_back(self, id: str, taken: list[Grant], error: BaseException, back_by: float) -> None:
         clock, limits = self._presence.clock, self._presence.limits
-        if ids:
+        if taken:
+            patience = limits.answer if isinstance(error, Exception) else limits.farewell
             try:
-                with Limit(clock, clock.now() + limits.answer):
-                    self._roster.strike_off(*ids)
+                with Limit(clock, min(clock.now() + patience, back_by)):
+                    self._roster.strike_off(id)
             except FencepostError:
                 # Without its lock, which goes next, it is as good as dead: another strikes it off.
                 pass
+        give_up(self._presence, taken, error, back_by)

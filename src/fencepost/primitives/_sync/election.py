@@ -9,7 +9,7 @@ from fencepost.core.deadline import Deadline
 from fencepost.core.duration import check_seconds
 from fencepost.core.election import Leader, changes_since, latest, proclaim
 from fencepost.errors import Lost, NotHeld
-from fencepost.primitives._sync.acquirable import Acquirable
+from fencepost.primitives._sync.acquirable import Acquirable, give_up
 from fencepost.session._sync.grant import Grant
 from fencepost.session._sync.limit import Limit
 from fencepost.session._sync.presence import Presence
@@ -93,18 +93,27 @@ class Election(Acquirable[Grant]):
         return self._leading
 
     def _take(self, timeout: float | None, taken: list[Grant]) -> Denial | None:
-        deadline = Deadline.after(self._presence.clock.now(), timeout)
+        started_at = self._presence.clock.now()
+        deadline = Deadline.after(started_at, timeout)
         if self._healthy is not None and not self._recovered(self._healthy, deadline):
             return Denial((), timeout or 0.0)
         left = None if timeout is None else deadline.left(self._presence.clock.now())
-        denial = obtain(self._presence, self._asks, left, taken)
-        if denial is None:
-            with Limit(self._presence.clock, deadline.at + self._presence.limits.answer):
+        limits = self._presence.limits
+        back_by = limits.back_by(started_at, timeout)
+        denial = obtain(self._presence, self._asks, left, taken, back_by=back_by)
+        if denial is not None:
+            return denial
+        try:
+            # The other half is for giving it back.
+            with Limit(self._presence.clock, back_by - limits.farewell / 2):
                 self._proclaim(taken[0], self._value)
-            self._leading = taken[0]
-            if self._healthy is not None:
-                runtime.spawn(self._watch_over(taken[0], self._healthy), name=f"fencepost-health-{self.name}")
-        return denial
+        except BaseException as error:
+            runtime.shielded(give_up(self._presence, taken, error, back_by))
+            raise
+        self._leading = taken[0]
+        if self._healthy is not None:
+            runtime.spawn(self._watch_over(taken[0], self._healthy), name=f"fencepost-health-{self.name}")
+        return None
 
     def _held(self, taken: list[Grant]) -> Grant:
         return taken[0]

@@ -6,10 +6,11 @@ from collections.abc import Iterator
 from fencepost._runtime import threads as runtime
 from fencepost.core.claim import Ask
 from fencepost.core.roster import Member, entered, members
-from fencepost.errors import EngineError, FencepostError
-from fencepost.primitives._sync.acquirable import Acquirable
+from fencepost.errors import FencepostError
+from fencepost.primitives._sync.acquirable import Acquirable, give_up
 from fencepost.primitives._sync.roster import Roster
 from fencepost.session._sync.grant import Grant
+from fencepost.session._sync.limit import Limit
 from fencepost.session._sync.presence import Presence
 from fencepost.session._sync.pursuit import Denial
 
@@ -53,12 +54,8 @@ class Membership:
 
     def release(self) -> None:
         self._over.set()
-        try:
-            if self.grant.held:
-                self._roster.strike_off(self.id)
-        except EngineError:
-            # The lock goes with the release or the lease: then a neighbour strikes us off.
-            pass
+        if self.grant.held:
+            self._roster.leave(self.id)
         self.grant.release()
 
     def interrupt_on_loss(self, interrupt: runtime.Interrupt) -> None:
@@ -122,9 +119,19 @@ class Group(Acquirable[Membership]):
                 yield present
 
     def _take(self, timeout: float | None, taken: list[Grant]) -> Denial | None:
-        id = self._roster.appear(self._data, taken)
-        member = Member(id, self._presence.label, self._data)
-        self._roster.record.change(lambda document: entered(document, member))
+        limits = self._presence.limits
+        back_by = limits.back_by(self._presence.clock.now(), timeout)
+        member = Member(self._roster.new_id(), self._presence.label, self._data)
+        denial = self._roster.appear(member.id, self._data, taken, timeout, back_by)
+        if denial is not None:
+            return denial
+        try:
+            # The other half is for giving it back. Whoever is in the record without a lock is struck off by others.
+            with Limit(self._presence.clock, back_by - limits.farewell / 2):
+                self._roster.record.change(lambda document: entered(document, member))
+        except BaseException as error:
+            runtime.shielded(give_up(self._presence, taken, error, back_by))
+            raise
         membership = Membership(self._roster, taken[0], member, self._presence.clock)
         self._joined[taken[0]] = membership
         runtime.spawn(membership.look_after_neighbours, name=f"fencepost-group-{self.name}")

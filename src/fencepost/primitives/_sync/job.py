@@ -12,8 +12,9 @@ from fencepost.core.duration import check_seconds, check_timeout
 from fencepost.core.job import Outcome, Tick, begun, ended, last
 from fencepost.core.schedule import Schedule
 from fencepost.errors import Lost, Unavailable, Uncertain
-from fencepost.primitives._sync.acquirable import Block, give_back
+from fencepost.primitives._sync.acquirable import Block, give_back, give_up
 from fencepost.session._sync.grant import Grant
+from fencepost.session._sync.limit import Limit
 from fencepost.session._sync.presence import Presence
 from fencepost.session._sync.pursuit import obtain
 from fencepost.session._sync.record import Record
@@ -120,22 +121,25 @@ class Job:
         `timeout` is how long to wait for whoever runs it now: 0 not at all, None until it has ended. So "once across
         all nodes, and nobody goes on before it is done" is `begin("migration 7", timeout=None, again=True)`.
         """
-        check_timeout(timeout)
+        presence, limits = self._presence, self._presence.limits
+        back_by = limits.back_by(presence.clock.now(), check_timeout(timeout))
         taken: list[Grant] = []
         try:
-            if obtain(self._presence, (Ask(self.name),), timeout, taken) is not None:
+            if obtain(presence, (Ask(self.name),), timeout, taken, back_by=back_by) is not None:
                 return None
-            grant, label = taken[0], self._presence.label
-            document = self._record.change(
-                lambda document: begun(document, tick, grant.token, label, again=again, now=time.time())
-            )
+            grant, label = taken[0], presence.label
+            # The other half is for giving it back.
+            with Limit(presence.clock, back_by - limits.farewell / 2):
+                document = self._record.change(
+                    lambda document: begun(document, tick, grant.token, label, again=again, now=time.time())
+                )
             outcome = last(document)
             if outcome is None or outcome.token != grant.token:
-                give_back(taken)
+                runtime.shielded(give_up(presence, taken, None, back_by))
                 return None
-            return Run(self._presence, self._record, tick, grant, self._at_least, self._at_most)
-        except BaseException:
-            runtime.shielded(give_back(taken))
+            return Run(presence, self._record, tick, grant, self._at_least, self._at_most)
+        except BaseException as error:
+            runtime.shielded(give_up(presence, taken, error, back_by))
             raise
 
     def __iter__(self) -> Iterator[Run]:

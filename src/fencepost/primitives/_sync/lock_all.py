@@ -1,9 +1,10 @@
 # Generated from src/fencepost/primitives/_async/lock_all.py by tools/unasync.py. Do not edit: run `make gen`.
 """Several locks at once: all or none, and no deadlock whatever the order in which callers name them."""
 
+from fencepost._runtime import threads as runtime
 from fencepost.core.claim import Ask
 from fencepost.core.deadline import Deadline
-from fencepost.primitives._sync.acquirable import Acquirable, give_back
+from fencepost.primitives._sync.acquirable import Acquirable, give_up
 from fencepost.primitives._sync.grants import Grants
 from fencepost.session._sync.grant import Grant
 from fencepost.session._sync.presence import Presence
@@ -37,14 +38,19 @@ class LockAll(Acquirable[Grants]):
         now = self._presence.clock.now
         started_at = now()
         deadline = Deadline.after(started_at, timeout)
-        for ask in self._asks:
-            left = None if timeout is None else deadline.left(now())
-            denial = obtain(self._presence, (ask,), left, taken, self._priority)
-            if denial is not None:
-                give_back(taken[::-1])
-                taken.clear()
-                return denial._replace(waited=now() - started_at)
-        return None
+        back_by = self._presence.limits.back_by(started_at, timeout)
+        try:
+            for ask in self._asks:
+                left = None if timeout is None else deadline.left(now())
+                denial = obtain(self._presence, (ask,), left, taken, self._priority, back_by=back_by)
+                if denial is not None:
+                    runtime.shielded(give_up(self._presence, taken, None, back_by))
+                    taken.clear()
+                    return denial._replace(waited=now() - started_at)
+            return None
+        except BaseException as error:
+            runtime.shielded(give_up(self._presence, taken, error, back_by))
+            raise
 
     def _held(self, taken: list[Grant]) -> Grants:
         return Grants(taken)

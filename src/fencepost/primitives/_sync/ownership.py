@@ -93,13 +93,9 @@ class Ownership:
     def release(self) -> None:
         """Work no longer. Everything that is ours is free for the others at once."""
         self._over.set()
-        try:
-            if self._membership.held:
-                # Also wakes our own worker, which watches the record: a thread can not be cancelled.
-                self._roster.strike_off(self.id)
-        except FencepostError:
-            # The others find out from the lock that goes last.
-            pass
+        if self._membership.held:
+            # Also wakes our own worker, which watches the record: a thread can not be cancelled.
+            self._roster.leave(self.id)
         if self._worker is not None:
             self._worker.cancel()
             self._worker.join(self._presence.terms.span)

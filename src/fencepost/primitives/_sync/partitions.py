@@ -1,15 +1,17 @@
 # Generated from src/fencepost/primitives/_async/partitions.py by tools/unasync.py. Do not edit: run `make gen`.
 """Partition ownership: so many parts, each owned by exactly one of the workers that are there."""
 
+from fencepost._runtime import threads as runtime
 from fencepost.core.assignment import balanced, counts
 from fencepost.core.claim import Ask
 from fencepost.core.permit import check_count
 from fencepost.core.roster import Member, entered
 from fencepost.errors import Conflict
-from fencepost.primitives._sync.acquirable import Acquirable
+from fencepost.primitives._sync.acquirable import Acquirable, give_up
 from fencepost.primitives._sync.ownership import Ownership
 from fencepost.primitives._sync.roster import Roster
 from fencepost.session._sync.grant import Grant
+from fencepost.session._sync.limit import Limit
 from fencepost.session._sync.presence import Presence
 from fencepost.session._sync.pursuit import Denial
 from fencepost.session._sync.record import Document
@@ -37,11 +39,21 @@ class Partitions(Acquirable[Ownership]):
         return f"<{type(self).__name__} '{self.name}' of {self._count}>"
 
     def _take(self, timeout: float | None, taken: list[Grant]) -> Denial | None:
-        id = self._roster.appear(self._data, taken)
-        member = Member(id, self._presence.label, self._data)
-        self._roster.strike_off_the_dead()
-        self._roster.record.change(lambda document: self._entered(document, member))
-        ownership = Ownership(self._presence, self._roster, self.name, self._count, id, taken[0])
+        limits = self._presence.limits
+        back_by = limits.back_by(self._presence.clock.now(), timeout)
+        member = Member(self._roster.new_id(), self._presence.label, self._data)
+        denial = self._roster.appear(member.id, self._data, taken, timeout, back_by)
+        if denial is not None:
+            return denial
+        try:
+            # The other half is for giving it back. Whoever is in the record without a lock is struck off by others.
+            with Limit(self._presence.clock, back_by - limits.farewell / 2):
+                self._roster.strike_off_the_dead()
+                self._roster.record.change(lambda document: self._entered(document, member))
+        except BaseException as error:
+            runtime.shielded(give_up(self._presence, taken, error, back_by))
+            raise
+        ownership = Ownership(self._presence, self._roster, self.name, self._count, member.id, taken[0])
         self._joined[taken[0]] = ownership
         return None
 

@@ -5,9 +5,11 @@ import secrets
 
 from fencepost.core.claim import Ask
 from fencepost.core.roster import left, members, neighbour
+from fencepost.errors import FencepostError
 from fencepost.session._sync.grant import Grant
+from fencepost.session._sync.limit import Limit
 from fencepost.session._sync.presence import Presence
-from fencepost.session._sync.pursuit import obtain
+from fencepost.session._sync.pursuit import Denial, obtain
 from fencepost.session._sync.record import Record
 
 
@@ -28,11 +30,24 @@ class Roster:
         """How often a member looks after its neighbour."""
         return self._presence.terms.span / 3
 
-    def appear(self, note: str, taken: list[Grant]) -> str:
-        """Be known to live, under a new id."""
-        id = secrets.token_hex(6)
-        obtain(self._presence, (Ask(self._lock_of(id), note=note),), None, taken)
-        return id
+    def new_id(self) -> str:
+        return secrets.token_hex(6)
+
+    def appear(
+        self, id: str, note: str, taken: list[Grant], timeout: float | None, back_by: float
+    ) -> Denial | None:
+        """Be known to live, under that id. Nobody else asks for its lock; but an engine may take its time."""
+        ask = Ask(self._lock_of(id), note=note)
+        return obtain(self._presence, (ask,), timeout, taken, back_by=back_by)
+
+    def leave(self, id: str) -> None:
+        """Be struck off at once, as far as the engine answers. The lock goes next: then a neighbour sees to it."""
+        clock, limits = self._presence.clock, self._presence.limits
+        try:
+            with Limit(clock, clock.now() + limits.call):
+                self.strike_off(id)
+        except FencepostError:
+            pass
 
     def strike_off(self, *ids: str) -> None:
         self.record.change(lambda document: left(document, ids))

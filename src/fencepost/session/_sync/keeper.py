@@ -155,6 +155,11 @@ class Keeper:
         if self._closed:
             raise SessionClosed("the session is closed: connect again")
 
+    @property
+    def is_ours(self) -> bool:
+        """Whether it is of this process and not closed, so that there may be something to give back."""
+        return not self._closed and fork.generation() == self._generation
+
     def check_home(self) -> None:
         """Before anything is asked on behalf of a grant."""
         if runtime.home() is not self._home:

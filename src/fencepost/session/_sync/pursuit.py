@@ -28,21 +28,27 @@ class Denial(NamedTuple):
 
 
 def obtain(
-    presence: Presence, asks: tuple[Ask, ...], timeout: float | None, taken: list[Grant], priority: int = 0
+    presence: Presence,
+    asks: tuple[Ask, ...],
+    timeout: float | None,
+    taken: list[Grant],
+    priority: int = 0,
+    *,
+    back_by: float = math.inf,
 ) -> Denial | None:
     """Put the grants into `taken`, or tell who was in the way when the time was over.
 
     The caller owns `taken` before anything is asked, so that an interruption on the way back finds the grants there.
     An engine that does not answer is asked again, with the same request, while time and lease last; and for another
     lease, if it has ever given one: a wrong address is not waited for. When the time is over nobody waits for it any
-    longer: what it was asked is settled behind our back.
+    longer: what it was asked is settled behind our back. `back_by` is for those who have more to ask, or asked before:
+    it is back by then in any case.
     """
     now = presence.clock.now
     started_at = asked_at = now()
     until = math.inf if timeout is None else started_at + timeout
-    # A try is no try without time for an answer.
     farewell = presence.limits.farewell
-    answer_by = started_at + presence.limits.answer if timeout == 0 else until + farewell
+    answer_by = min(presence.limits.back_by(started_at, timeout), back_by)
     short_leases = 0
     while True:
         keeper = presence.keeper_at(asked_at)
@@ -84,11 +90,11 @@ def obtain(
             elif isinstance(answer, Gone):
                 presence.check_open()
                 keeper.lose(f"the engine no longer has its lease: {answer.reason}")
-            back_by = min(now() + presence.limits.answer, answer_by)
-            unsettled = _leave(keeper, request, back_by)
+            leave_by = min(now() + presence.limits.answer, answer_by)
+            unsettled = _leave(keeper, request, leave_by)
             if isinstance(answer, Queued) and now() >= until:
                 # The time is over, whether or not the engine has confirmed already that nothing is left.
-                ahead = answer.ahead if unsettled is not None else _ahead(presence, answer, back_by)
+                ahead = answer.ahead if unsettled is not None else _ahead(presence, answer, leave_by)
                 presence.tally.denial()
                 return Denial(ahead, now() - started_at)
         except BaseException as error:

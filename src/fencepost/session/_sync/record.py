@@ -56,8 +56,11 @@ class Record:
         self._presence.check_open()
         return self._cells.write(self._key, None, version) is not None
 
-    def change(self, decide: Decide) -> Document:
-        """The document after the change, or as it is if there was nothing to change."""
+    def change(self, decide: Decide, *, known: Seen | None = None) -> Document:
+        """The document after the change, or as it is if there was nothing to change.
+
+        Whoever has just seen it says so (`known`), and it is not read again first.
+        """
         now, dice, span = self._presence.clock.now, self._presence.dice, self._presence.terms.span
         deadline = Deadline.after(now(), span)
         stamp = secrets.token_hex(6)
@@ -65,7 +68,7 @@ class Record:
         sent = False
         while True:
             try:
-                seen = self.read()
+                seen, known = known or self.read(), None
                 stamps = seen.document.get("stamps", [])
                 if stamp in stamps:
                     return seen.document
@@ -86,6 +89,7 @@ class Record:
                     raise
             pause = backoff(attempt, dice(), first=0.001, most=span / 10)
             attempt += 1
+            pause = min(pause, runtime.time_left())
             self._presence.clock.wait(runtime.Event(), min(now() + pause, deadline.at))
 
 

@@ -123,6 +123,9 @@ class AsyncDeadlineChapter:
                 lambda: session.barrier("b", 2).wait(timeout=0.1),
                 lambda: session.latch("l", 2).wait(timeout=0.1),
                 lambda: session.election("e").campaign("me", timeout=0.1),
+                lambda: session.group("g").acquire(timeout=0.1),
+                lambda: session.partitions("p", 2).acquire(timeout=0.1),
+                lambda: session.job("j").begin(1, timeout=0.1),
             ):
                 engine.hang("cell_read", "cell_write", "cell_watch")
                 async with AsyncSoon():
@@ -130,6 +133,20 @@ class AsyncDeadlineChapter:
                         await call()
                 engine.heal()
             await session.election("e").campaign("me")
+
+    @needs("meters")
+    async def test_rate_limits_are_back_in_time_too(self, site: Site) -> None:
+        session, engine = connect_faulty(site, ttl=LASTING)
+        session.limits = session.limits._replace(answer=0.3, farewell=0.1)
+        async with session:
+            limit = session.rate_limit("r", 1, 60.0)
+            engine.hang("meter")
+            async with AsyncSoon():
+                with pytest.raises(EngineError):
+                    await limit.acquire(timeout=0.1)
+            async with AsyncSoon():
+                with pytest.raises(EngineError):
+                    await limit.try_acquire()
 
     async def test_what_is_not_settled_delays_no_renewal(self, site: Site) -> None:
         session, engine = connect_brisk(site)
