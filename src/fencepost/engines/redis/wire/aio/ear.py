@@ -24,12 +24,15 @@ class Ear:
         self._connection: Connection | None = None
         self._lobby = Lobby()
         self._opening = runtime.Mutex()
+        # How often it was closed: whoever opens it meanwhile must not leave it open.
+        self._closings = 0
 
     async def open(self, address: Address, patience: float) -> None:
         """Listen from now on: what is published after this returns is heard."""
         async with self._opening:
             if self.is_open:
                 return
+            closings = self._closings
             connection = await connect(address, patience)
             connection.on_push = self._heard
             connection.on_end = self._ended
@@ -44,6 +47,9 @@ class Ear:
             if isinstance(reply, ReplyError):
                 self.close()
                 raise explain(reply, address)
+            if self._closings != closings or connection.error is not None:
+                connection.end(ConnectionError("closed here"))
+                raise Unavailable(f"the connection on which redis at {address} tells of grants was closed meanwhile")
             self.address = address
             self.is_open = True
 
@@ -56,6 +62,7 @@ class Ear:
             raise Unavailable("the connection on which redis tells of grants was lost")
 
     def close(self) -> None:
+        self._closings += 1
         if self._connection is not None:
             self._connection.end(ConnectionError("closed here"))
 

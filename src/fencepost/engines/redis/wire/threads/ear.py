@@ -26,6 +26,8 @@ class Ear:
         self._connection: Connection | None = None
         self._watch = Watch()
         self._opening = runtime.Mutex()
+        # How often it was closed: whoever opens it meanwhile must not leave it open.
+        self._closings = 0
         self._generation = fork.generation()
 
     def open(self, address: Address, patience: float) -> None:
@@ -33,6 +35,7 @@ class Ear:
         with self._opening:
             if self.is_open:
                 return
+            closings = self._closings
             connection = connect(address, patience)
             try:
                 connection.sendall(pack("SUBSCRIBE", self.channel))
@@ -48,6 +51,10 @@ class Ear:
             self._connection = connection
             self.address = address
             self.is_open = True
+            # Looked at last: whoever closes it from here on finds the connection.
+            if self._closings != closings:
+                self.close()
+                raise Unavailable(f"the connection on which redis at {address} tells of grants was closed meanwhile")
 
     def wait(self, waiter: Waiter, until: float) -> None:
         """Return when the waiter has news, or at `until`. `Unavailable` if nothing can be heard any more."""
@@ -71,6 +78,7 @@ class Ear:
             self._watch.leave(waiter)
 
     def close(self) -> None:
+        self._closings += 1
         self.is_open = False
         connection, self._connection = self._connection, None
         if connection is not None:
