@@ -7,7 +7,7 @@ import time
 import pytest
 
 import fencepost
-from fencepost import Lost, Session, Unavailable, Uncertain
+from fencepost import EngineError, Lost, Session, Unavailable, Uncertain
 from fencepost.drivers.etcd import request
 from fencepost.engines.etcd.key import lease_of
 from fencepost.testing.condition import until
@@ -301,3 +301,43 @@ def test_a_thousand_locks_are_kept_by_one_keep_alive_per_renewal(alone: int) -> 
         # The keeper may be at it as well, at either end.
         assert keep_alives(alone) - kept <= session.statistics().renewals - renewed + 2
         assert all(grant.held for grant in grants)
+
+
+def test_an_eviction_that_takes_nothing_leaves_no_lease(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    with fencepost.connect(url, ttl=LASTING) as session, fencepost.connect(url, ttl=LASTING) as operator:
+        operator.keeper()
+        grant = session.lock("a").acquire()
+        before = lease_list(url)
+        lease_grant = operator.engine._client.lease_grant
+
+        def let_go_and_grant(lease: int, seconds: int) -> int:
+            grant.release()
+            granted: int = lease_grant(lease, seconds)
+            return granted
+
+        monkeypatch.setattr(operator.engine._client, "lease_grant", let_go_and_grant)
+        assert operator.evict("a") == ()
+        assert lease_list(url) - before == set()
+
+
+def test_an_eviction_that_is_refused_leaves_no_lease(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    with fencepost.connect(url, ttl=LASTING) as session, fencepost.connect(url, ttl=LASTING) as operator:
+        operator.keeper()
+        grant = session.lock("a").acquire()
+        before = lease_list(url)
+        # More than etcd takes in one request.
+        monkeypatch.setattr(operator, "label", "x" * 2_000_000)
+        with pytest.raises(EngineError):
+            operator.evict("a")
+        assert lease_list(url) - before == set()
+        assert grant.held
+
+
+def test_an_eviction_is_kept_on_a_lease_of_its_own(url: str) -> None:
+    with fencepost.connect(url, ttl=LASTING) as session, fencepost.connect(url, ttl=LASTING) as operator:
+        operator.keeper()
+        session.lock("a").acquire()
+        before = lease_list(url)
+        assert len(operator.evict("a")) == 1
+        assert len(lease_list(url) - before) == 1
+        assert len(operator.look("a").evictions) == 1

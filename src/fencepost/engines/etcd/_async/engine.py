@@ -35,7 +35,7 @@ from fencepost.engines.etcd.lease import Entry, Lease
 from fencepost.engines.etcd.record import Contender, eviction_of
 from fencepost.engines.etcd.sight import Sight
 from fencepost.engines.etcd.watchtower import Watchtower
-from fencepost.errors import Refused, Unavailable
+from fencepost.errors import EngineError, Refused, Unavailable
 
 PAGE = 5_000
 BATCH = 100
@@ -318,9 +318,16 @@ class AsyncEtcdEngine:
             return ()
         audit = secrets.randbits(62) + 1
         await self._client.lease_grant(audit, AUDIT_SECONDS)
-        outcome = await self._commit(self._step.evict(taken, by, audit))
+        try:
+            outcome = await self._commit(self._step.evict(taken, by, audit))
+        except Refused:
+            await self._forgo(audit)
+            raise
         parts = outcome.nested(len(taken))
-        return tuple(claim for (_, claim), part in zip(taken, parts, strict=True) if part.succeeded)
+        evicted = tuple(claim for (_, claim), part in zip(taken, parts, strict=True) if part.succeeded)
+        if not evicted:
+            await self._forgo(audit)
+        return evicted
 
     async def close(self) -> None:
         self.cells.close()
@@ -330,6 +337,14 @@ class AsyncEtcdEngine:
         self._client.close()
 
     # Inside
+
+    async def _forgo(self, lease: int) -> None:
+        """Give back a lease that nothing was put on. Only where that is certain: what is on a lease goes with it."""
+        try:
+            await self._client.lease_revoke(lease)
+        except EngineError:
+            # It only takes up room until it ends.
+            pass
 
     async def _read(self, places: Sequence[Place]) -> tuple[Queues, int]:
         """The queues of these names at one revision, and of all names that decide who holds them."""
