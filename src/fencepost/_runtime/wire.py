@@ -15,7 +15,7 @@ from fencepost._runtime import threads
 class Wire:
     """Time-outs are the kernel's: Python's own would poll before every read. TLS has no other than Python's."""
 
-    __slots__ = ("__weakref__", "_patience", "is_hurried", "socket", "until", "used_at")
+    __slots__ = ("__weakref__", "_patience", "allowed", "is_hurried", "socket", "until", "used_at")
 
     def __init__(self, connected: socket.socket, patience: float) -> None:
         self.socket = connected
@@ -41,6 +41,8 @@ class Wire:
         """Before an exchange that may take so long: no read or write of it takes longer than its caller has time."""
         seconds = threads.patience(patience)
         self.until = monotonic() + seconds
+        # For messages: how long it had.
+        self.allowed = seconds
         self.is_hurried = seconds < patience
         # To tell the kernel takes as long as a tenth of a call: about the same will do, and sending seldom waits.
         if not seconds * 0.9 <= self._patience <= seconds * 1.02:

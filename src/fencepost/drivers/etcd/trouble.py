@@ -74,8 +74,10 @@ def explain(error: RpcError) -> EngineError:
     return (Refused if lasting else Unavailable)(f"etcd at {error.where} answered: {error}{advice}")
 
 
-def unreachable(error: BaseException, where: object, patience: float) -> Unavailable:
-    """No answer: what was asked may or may not have happened."""
+def unreachable(error: BaseException, where: object, waited: float) -> Unavailable:
+    """No answer: what was asked may or may not have happened. `waited`: for how long, which may be less than we would
+    have had patience for: the caller may have had no more time.
+    """
     if isinstance(error, TimeoutError | BlockingIOError):
-        return Unavailable(f"etcd at {where} did not answer within {patience:g} s")
+        return Unavailable(f"etcd at {where} did not answer within {waited:.3g} s")
     return Unavailable(f"etcd at {where} can not be reached: {str(error) or type(error).__name__}")

@@ -59,8 +59,8 @@ def not_let_in(message: str, address: Address) -> EngineError:
     return (Refused if refused else Unavailable)(f"no connection to postgresql at {address}: {told}")
 
 
-def late(address: Address, patience: float) -> Unavailable:
-    return Unavailable(f"postgresql at {address} did not answer within {patience:g} s")
+def late(address: Address, waited: float) -> Unavailable:
+    return Unavailable(f"postgresql at {address} did not answer within {waited:.3g} s")
 
 
 def lost(address: Address, why: str) -> Unavailable:

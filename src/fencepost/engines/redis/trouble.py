@@ -39,10 +39,12 @@ def explain(error: ReplyError, where: object) -> EngineError:
     return kind(f"redis at {where} answered: {error}{advice}")
 
 
-def unreachable(error: BaseException, where: object, patience: float) -> Unavailable:
-    """No answer: what was asked may or may not have happened."""
+def unreachable(error: BaseException, where: object, waited: float) -> Unavailable:
+    """No answer: what was asked may or may not have happened. `waited`: for how long, which may be less than we would
+    have had patience for: the caller may have had no more time.
+    """
     if isinstance(error, TimeoutError | BlockingIOError):
-        return Unavailable(f"redis at {where} did not answer within {patience:g} s")
+        return Unavailable(f"redis at {where} did not answer within {waited:.3g} s")
     return Unavailable(f"redis at {where} can not be reached: {str(error) or type(error).__name__}")
 
 

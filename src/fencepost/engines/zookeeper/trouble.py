@@ -27,8 +27,10 @@ def explain(error: int, where: object) -> EngineError:
     return kind(f"zookeeper at {where} answered: {WORDS.get(error, 'error')} ({error})")
 
 
-def unreachable(error: BaseException, where: object, patience: float) -> Unavailable:
-    """No answer: what was asked may or may not have happened."""
+def unreachable(error: BaseException, where: object, waited: float) -> Unavailable:
+    """No answer: what was asked may or may not have happened. `waited`: for how long, which may be less than we would
+    have had patience for: the caller may have had no more time.
+    """
     if isinstance(error, TimeoutError | BlockingIOError):
-        return Unavailable(f"zookeeper at {where} did not answer within {patience:.3g} s")
+        return Unavailable(f"zookeeper at {where} did not answer within {waited:.3g} s")
     return Unavailable(f"zookeeper at {where} can not be reached: {str(error) or type(error).__name__}")

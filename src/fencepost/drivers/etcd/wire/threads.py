@@ -253,7 +253,7 @@ class Link:
             return
         self.drop(connection)
         if isinstance(error, OSError | ValueError):
-            raise unreachable(error, connection.address, self.patience) from error
+            raise unreachable(error, connection.address, connection.allowed) from error
 
     def close(self) -> None:
         self._closed = True
@@ -303,10 +303,11 @@ class Ear:
             if connection is None or stream is None:
                 connection, stream = link.connect(), None
                 self._watches = 0
+            allowed = runtime.patience(link.patience)
             try:
                 message = words()
                 with self._talking:
-                    connection.until = monotonic() + runtime.patience(link.patience)
+                    connection.until = monotonic() + allowed
                     if stream is None:
                         stream = connection.start(request.WATCH, message, last=False)
                     else:
@@ -315,7 +316,7 @@ class Ear:
                 self._connection = connection
                 self.close()
                 if isinstance(error, OSError | ValueError):
-                    raise unreachable(error, connection.address, link.patience) from error
+                    raise unreachable(error, connection.address, allowed) from error
                 raise
             self._connection, self._stream = connection, stream
 

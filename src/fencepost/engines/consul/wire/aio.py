@@ -160,17 +160,17 @@ class Link:
         """To the first agent that lets us in: nothing was sent yet, so trying another is no second attempt."""
         if self._closed:
             raise Unavailable(f"the connection to consul at {self.host} was closed here")
-        failure: OSError | None = None
+        trouble: Unavailable | None = None
         until, hosts = boottime() + runtime.patience(self.patience), list(self._hosts)
         for number, host in enumerate(hosts):
             share = max(0.001, (until - boottime()) / (len(hosts) - number))
             try:
                 return await _connect(host, share)
             except OSError as error:
-                failure = failure or error
+                trouble = trouble or unreachable(error, host, share)
                 self._distrust(host)
-        assert failure is not None
-        raise unreachable(failure, self.host, self.patience) from failure
+        assert trouble is not None
+        raise trouble
 
     def _give_back(self, connection: Connection, response: Response) -> None:
         if response.closing or self._closed or len(self._free) >= MOST_IDLE:

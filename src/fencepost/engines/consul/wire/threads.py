@@ -73,7 +73,7 @@ class Link:
             except BaseException as error:
                 self._drop(connection)
                 if isinstance(error, OSError | ValueError):
-                    raise unreachable(error, connection.host, self.patience) from error
+                    raise unreachable(error, connection.host, connection.allowed) from error
                 raise
             self._give_back(connection, response)
             return response
@@ -105,7 +105,7 @@ class Link:
                 return None
             self._drop(connection)
             if isinstance(error, OSError | ValueError):
-                raise unreachable(error, connection.host, self.patience) from error
+                raise unreachable(error, connection.host, connection.allowed) from error
             raise
         finally:
             watch.connection = None
@@ -130,17 +130,17 @@ class Link:
         """To the first agent that lets us in: nothing was sent yet, so trying another is no second attempt."""
         if self._closed:
             raise Unavailable(f"the connection to consul at {self.host} was closed here")
-        failure: OSError | None = None
+        trouble: Unavailable | None = None
         until, hosts = monotonic() + threads.patience(self.patience), list(self._hosts)
         for number, host in enumerate(hosts):
             share = max(0.001, (until - monotonic()) / (len(hosts) - number))
             try:
                 return Connection(host, share)
             except OSError as error:
-                failure = failure or error
+                trouble = trouble or unreachable(error, host, share)
                 self._distrust(host)
-        assert failure is not None
-        raise unreachable(failure, self.host, self.patience) from failure
+        assert trouble is not None
+        raise trouble
 
     def _give_back(self, connection: Connection, response: Response) -> None:
         if len(self._free) < MOST_IDLE and not self._closed and not response.closing:

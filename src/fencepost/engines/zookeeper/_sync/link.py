@@ -65,10 +65,12 @@ class Link:
         connection = self._connection
         if connection is None or connection.is_over:
             connection = self.connection()
+        asked_at = self._now()
         try:
             replies = connection.call(requests)
         except (OSError, ValueError) as error:
-            raise unreachable(error, written(self._hosts[0]), self._patience) from error
+            waited = min(self._patience, self._now() - asked_at)
+            raise unreachable(error, written(self._hosts[0]), waited) from error
         for reply in replies:
             if reply.error == jute.SESSION_EXPIRED:
                 raise self._end()
@@ -136,11 +138,12 @@ class Link:
         until = self._now() + self._patience
         trouble: EngineError | None = None
         for left in range(len(self._hosts), 0, -1):
+            began_at = self._now()
             within = max(LEAST_PATIENCE, (until - self._now()) / min(left, 2))
             try:
                 return self._attach(self._hosts[0], within)
             except (OSError, ValueError) as error:
-                trouble = unreachable(error, written(self._hosts[0]), within)
+                trouble = unreachable(error, written(self._hosts[0]), min(within, self._now() - began_at))
             except Unavailable as error:
                 trouble = error
             self._hosts.append(self._hosts.pop(0))

@@ -1,6 +1,7 @@
 # Generated from src/fencepost/testing/contract/_async/deadline.py by tools/unasync.py. Do not edit: run `make gen`.
 """The law of deadlines: a call is back in time, whatever the engine does, and what is then unknown is settled later."""
 
+import re
 from types import TracebackType
 
 import pytest
@@ -77,6 +78,28 @@ class DeadlineChapter:
             with Soon():
                 with pytest.raises(EngineError):
                     session.lock("a").acquire(timeout=0.5)
+            with Soon():
+                session.close()
+
+    @pytest.mark.parametrize("known", [False, True], ids=["never reached", "turned silent"])
+    @needs(scope="network")
+    def test_no_message_tells_of_a_longer_time_than_was_waited(self, site: Site, known: bool) -> None:
+        with detour(site) as way:
+            session = _connect(way.site.url)
+            if known:
+                session.keeper()
+            way.silence()
+            for call in (
+                lambda: session.lock("b").acquire(timeout=0.1),
+                lambda: session.look("c"),
+                lambda: session.names(),
+            ):
+                began_at = boottime()
+                with pytest.raises((EngineError, Uncertain)) as caught:
+                    call()
+                took = boottime() - began_at
+                # A message gives three digits.
+                assert [told for told in times_told(caught.value) if told > took * 1.01 + 0.001] == []
             with Soon():
                 session.close()
 
@@ -182,6 +205,15 @@ class Soon:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         assert error is not None or boottime() - self._began_at < SOON
+
+
+def times_told(error: BaseException | None) -> list[float]:
+    """Of how many seconds without an answer an error tells, or any of those that led to it."""
+    found: list[float] = []
+    while error is not None:
+        found += map(float, re.findall(r"did not answer within ([0-9.e-]+) s", str(error)))
+        error = error.__cause__ or error.__context__
+    return found
 
 
 def _connect(url: str, patience: float = PATIENCE) -> Session:

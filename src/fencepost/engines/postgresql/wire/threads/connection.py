@@ -32,6 +32,7 @@ class Connection:
 
     __slots__ = (
         "__weakref__",
+        "_asked_at",
         "_conn",
         "_is_open",
         "_owing",
@@ -68,6 +69,7 @@ class Connection:
         self._preparing: bytes | None = None
         self._turn = runtime.Mutex()
         self._owing = False
+        self._asked_at = monotonic()
         self._is_open = True
         _open.add(self)
 
@@ -80,8 +82,13 @@ class Connection:
         with self._turn:
             result = self.ask(query, parameters, self._patience)
         if result is None:
-            raise late(self.address, self._patience / 1000)
+            raise late(self.address, self.waited)
         return result
+
+    @property
+    def waited(self) -> float:
+        """How many seconds ago `ask` asked: less than we would have had patience for, if its caller had less time."""
+        return min(self._patience / 1000, monotonic() - self._asked_at)
 
     def ask(self, query: Query, parameters: tuple[Parameter, ...], milliseconds: int) -> pq.abc.PGresult | None:
         """The result, or None if it is not there in time: then it is owed, and `finish` may wait for it.
@@ -92,7 +99,8 @@ class Connection:
         try:
             if self._owing or query.name not in self._prepared:
                 self._make_ready(query)
-            until = monotonic() + milliseconds / 1000
+            self._asked_at = asked_at = monotonic()
+            until = asked_at + milliseconds / 1000
             self._owing = True
             if self.pooled:
                 conn.send_query_params(query.alone, parameters)
@@ -120,12 +128,13 @@ class Connection:
                 if self._owing:
                     self._pay()
                 self._owing = True
+                self._asked_at = monotonic()
                 self._conn.send_query(text.encode())
                 result = self._read(monotonic() + max(self._patience, SCRIPT_PATIENCE) / 1000)
             except OperationalError as error:
                 raise lost(self.address, str(error)) from error
             if result is None:
-                raise late(self.address, self._patience / 1000)
+                raise late(self.address, self.waited)
 
     def finish(self, until: float) -> pq.abc.PGresult | None:
         """The result that `ask` did not stay for, or None if it is not there at `until`."""
@@ -152,10 +161,11 @@ class Connection:
     def _pay(self, *, own: bool = False) -> None:
         """Read what is owed. An error in it is for whoever asked, who may not have stayed."""
         preparing, self._preparing = self._preparing, None
+        began_at = monotonic()
         try:
             if self._read(monotonic() + self._patience / 1000) is None:
                 self._preparing = preparing
-                raise late(self.address, self._patience / 1000)
+                raise late(self.address, min(self._patience / 1000, monotonic() - began_at))
         except ServerError:
             if preparing is not None:
                 self._prepared.discard(preparing)

@@ -33,7 +33,7 @@ class Pool:
             # It is nobody else's meanwhile.
             result = connection.ask(query, parameters, self._milliseconds)
             if result is None:
-                raise late(self.address, self._patience)
+                raise late(self.address, connection.waited)
         except ServerError as error:
             if connection.is_open:
                 self._give_back(connection)

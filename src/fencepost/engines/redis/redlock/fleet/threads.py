@@ -168,8 +168,9 @@ class Crew:
             if ballot.is_known and not ballot.decided:
                 deadline = min(deadline, monotonic() + GRACE)
         if not ballot.decided and not ballot.is_known:
+            waited = min(self._timeout, monotonic() - now)
             for node in ballot.pending:
-                ballot.fail(node, unreachable(TimeoutError(), self._nodes[node], self._timeout))
+                ballot.fail(node, unreachable(TimeoutError(), self._nodes[node], waited))
 
     def _note(self, ticket: int, node: int) -> None:
         """It has answered what nobody waits for any more."""

@@ -110,13 +110,13 @@ def _dial(address: Address, patience: float) -> socket.socket:
 def connect(address: Address, patience: float) -> Connection:
     """A connection that the server has let in."""
     connection: Connection | None = None
-    until = boottime() + patience
+    began_at = boottime()
     try:
         connection = Connection(address, patience)
         greeting = address.greeting()
         if greeting:
             connection.sendall(b"".join(greeting))
-        for reply in connection.read_all(len(greeting), until):
+        for reply in connection.read_all(len(greeting), began_at + patience):
             if isinstance(reply, ReplyError):
                 raise explain(reply, address)
         return connection
@@ -124,5 +124,5 @@ def connect(address: Address, patience: float) -> Connection:
         if connection is not None:
             connection.close()
         if isinstance(error, OSError | ValueError):
-            raise unreachable(error, address, patience) from error
+            raise unreachable(error, address, min(patience, boottime() - began_at)) from error
         raise

@@ -37,13 +37,14 @@ class Ear:
                 return
             closings = self._closings
             connection = connect(address, patience)
+            began_at = boottime()
             try:
                 connection.sendall(pack("SUBSCRIBE", self.channel))
-                (reply,) = connection.read_all(1, boottime() + patience)
+                (reply,) = connection.read_all(1, began_at + patience)
             except BaseException as error:
                 connection.close()
                 if isinstance(error, OSError | ValueError):
-                    raise unreachable(error, address, patience) from error
+                    raise unreachable(error, address, min(patience, boottime() - began_at)) from error
                 raise
             if isinstance(reply, ReplyError):
                 connection.close()

@@ -77,7 +77,7 @@ class Link:
         except BaseException as error:
             self.drop(connection)
             if isinstance(error, OSError | ValueError):
-                raise unreachable(error, self.address, self.patience) from error
+                raise unreachable(error, self.address, _since(until - self.patience, self.patience)) from error
             raise
         if self._closed or len(self._free) >= MOST_IDLE or connection.waiting:
             connection.close()
@@ -87,15 +87,15 @@ class Link:
 
     def calls(self, commands: bytes, count: int) -> list[Reply]:
         connection = self.take()
+        began_at = boottime()
         try:
             connection.begin(self.patience)
-            until = boottime() + self.patience
             connection.sendall(commands)
-            replies = connection.read_all(count, until)
+            replies = connection.read_all(count, began_at + self.patience)
         except BaseException as error:
             self.drop(connection)
             if isinstance(error, OSError | ValueError):
-                raise unreachable(error, self.address, self.patience) from error
+                raise unreachable(error, self.address, _since(began_at, self.patience)) from error
             raise
         self.give_back(connection)
         return replies
@@ -121,7 +121,7 @@ def scatter(work: Sequence[tuple[Link, bytes, int]]) -> list[list[Reply] | Engin
                 found.append(connection.read_all(count, asked_at + link.patience))
             except (OSError, ValueError) as error:
                 link.drop(connection)
-                found.append(unreachable(error, link.address, link.patience))
+                found.append(unreachable(error, link.address, _since(asked_at, link.patience)))
             else:
                 link.give_back(connection)
         return found
@@ -134,6 +134,7 @@ def scatter(work: Sequence[tuple[Link, bytes, int]]) -> list[list[Reply] | Engin
 
 def _ask(link: Link, commands: bytes) -> Connection | EngineError:
     connection: Connection | None = None
+    began_at = boottime()
     try:
         connection = link.take()
         connection.begin(link.patience)
@@ -145,5 +146,9 @@ def _ask(link: Link, commands: bytes) -> Connection | EngineError:
         if connection is not None:
             link.drop(connection)
         if isinstance(error, OSError | ValueError):
-            return unreachable(error, link.address, link.patience)
+            return unreachable(error, link.address, _since(began_at, link.patience))
         raise
+
+
+def _since(began_at: float, patience: float) -> float:
+    return min(patience, boottime() - began_at)
