@@ -11,6 +11,7 @@ from fencepost.errors import AcquireTimeout, FencepostError
 from fencepost.session._async.grant import AsyncGrant
 from fencepost.session._async.presence import AsyncPresence
 from fencepost.session._async.pursuit import Denial
+from fencepost.session._async.surrender import let_go
 from fencepost.session.refusal import refusal
 
 
@@ -159,7 +160,7 @@ async def give_up(presence: AsyncPresence, taken: list[AsyncGrant], error: BaseE
     hurry = error is not None and not isinstance(error, Exception)
     until = min(presence.clock.now() + (limits.farewell if hurry else limits.call), by)
     for grant in reversed(taken):
-        await grant.give_up(until)
+        await let_go(grant, until)
 
 
 async def give_back(held: "list[AsyncGrant] | list[H]") -> None:

@@ -11,6 +11,7 @@ from fencepost.errors import AcquireTimeout, FencepostError
 from fencepost.session._sync.grant import Grant
 from fencepost.session._sync.presence import Presence
 from fencepost.session._sync.pursuit import Denial
+from fencepost.session._sync.surrender import let_go
 from fencepost.session.refusal import refusal
 
 
@@ -159,7 +160,7 @@ def give_up(presence: Presence, taken: list[Grant], error: BaseException | None,
     hurry = error is not None and not isinstance(error, Exception)
     until = min(presence.clock.now() + (limits.farewell if hurry else limits.call), by)
     for grant in reversed(taken):
-        grant.give_up(until)
+        let_go(grant, until)
 
 
 def give_back(held: "list[Grant] | list[H]") -> None:

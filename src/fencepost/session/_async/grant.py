@@ -157,18 +157,6 @@ class AsyncGrant:
             raise self._lost_unheard()
         await self._after_release()
 
-    async def give_up(self, until: float) -> None:
-        """Let go of it quietly, and be back by then: what the engine did not confirm is settled behind our back."""
-        keeper = self._keeper
-        if self.released or not keeper.is_ours:
-            return
-        keeper.disown(self.claim)
-        self.end_by_release()
-        unsettled = await keeper.settlement.settle(self.claim, until)
-        self._announce_unsettled(unsettled)
-        if unsettled is None:
-            await self._after_release()
-
     def _lost_unheard(self) -> Lost:
         """It was taken away, and we heard of that only as we gave it back."""
         return Lost(f"lock '{self.name}' (token {self.token}) lost: the engine no longer had it at its release")

@@ -60,6 +60,19 @@ async def release_together(grants: Sequence[AsyncGrant]) -> FencepostError | Non
     return failure
 
 
+async def let_go(grant: AsyncGrant, until: float) -> None:
+    """Give it up quietly, and be back by then: what the engine did not confirm is settled behind our back."""
+    keeper = grant._keeper
+    if grant.released or not keeper.is_ours:
+        return
+    keeper.disown(grant.claim)
+    grant.end_by_release()
+    unsettled = await keeper.settlement.settle(grant.claim, until)
+    grant._announce_unsettled(unsettled)
+    if unsettled is None:
+        await grant._after_release()
+
+
 async def _settle(keeper: "AsyncKeeper", claims: Sequence[Claim], until: float) -> EngineError | None:
     found: EngineError | None = None
     for claim in claims:

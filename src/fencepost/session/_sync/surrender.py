@@ -60,6 +60,19 @@ def release_together(grants: Sequence[Grant]) -> FencepostError | None:
     return failure
 
 
+def let_go(grant: Grant, until: float) -> None:
+    """Give it up quietly, and be back by then: what the engine did not confirm is settled behind our back."""
+    keeper = grant._keeper
+    if grant.released or not keeper.is_ours:
+        return
+    keeper.disown(grant.claim)
+    grant.end_by_release()
+    unsettled = keeper.settlement.settle(grant.claim, until)
+    grant._announce_unsettled(unsettled)
+    if unsettled is None:
+        grant._after_release()
+
+
 def _settle(keeper: "Keeper", claims: Sequence[Claim], until: float) -> EngineError | None:
     found: EngineError | None = None
     for claim in claims:
