@@ -115,6 +115,8 @@ async def check(call: Try, most: float, fade: Fading, taken: bool) -> None:
         # Long enough for whoever settles it, and too short for the lease: it is renewed again.
         await clock.wait(runtime.Event(), clock.now() + TTL * 0.9)
         assert set(await other.names()) == standing
+    if hasattr(result, "release"):
+        await result.release()
     for grant in held:
         await grant.release()
     await session.close()
