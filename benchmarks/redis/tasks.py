@@ -7,6 +7,8 @@ from pathlib import Path
 from time import perf_counter
 
 import redis.asyncio
+from redis.asyncio.retry import Retry
+from redis.backoff import NoBackoff
 
 import fencepost
 from benchmarks.machine import pinned, without_collection
@@ -48,7 +50,11 @@ async def _ours(server: Server, tasks: int, seconds: float) -> tuple[float, int]
 
 async def _peer(server: Server, tasks: int, seconds: float) -> tuple[float, int]:
     # It has a connection for each task that waits for an answer, and no more than 100 unless told.
-    async with redis.asyncio.Redis(port=server.port, max_connections=tasks) as client:
+    # What it asks again after a slow answer, it may hold without knowing: it is to wait instead.
+    once = Retry(NoBackoff(), 0)
+    async with redis.asyncio.Redis(
+        port=server.port, max_connections=tasks, socket_timeout=60, socket_connect_timeout=60, retry=once
+    ) as client:
         locks = [client.lock(f"peer/{number}", timeout=60) for number in range(tasks)]
 
         async def cycle(number: int) -> None:

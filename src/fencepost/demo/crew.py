@@ -12,7 +12,7 @@ from typing import Self
 
 from fencepost.demo.news import News, Step, read
 
-PATIENCE = 5.0
+PATIENCE = 60.0
 
 
 @dataclass(slots=True, eq=False)
