@@ -135,3 +135,18 @@ def test_ten_thousand_names_are_granted_and_asked_for_again(engine: Engine) -> N
     assert engine.claim(several(10_000), wait=False) == granted
     engine.withdraw(several(10_000))
     assert engine.look("account/0000").holders == ()
+
+
+def test_a_renewal_of_more_locks_than_fit_in_a_batch_keeps_each_of_them(engine: Engine, port: int) -> None:
+    granted = engine.claim(several(1_001), wait=False)
+    assert isinstance(granted, Granted)
+    claims = [Claim(WAITER, 1, Ask(name), token) for name, token in zip(names(1_001), granted.tokens, strict=True)]
+    assert engine.lease_renew(WAITER, 600, claims) == Renewal(True)
+    # The lease was of 120 s before.
+    assert min(command(port, "PTTL", name) for name in names(1_001)) > 200_000
+
+
+def test_a_lock_that_goes_on_as_a_read_lock_still_ends_with_its_lease(engine: Engine, port: int) -> None:
+    held = hold(engine, "a")
+    assert engine.share(held)
+    assert 0 < command(port, "PTTL", "a") <= 120_000
