@@ -40,7 +40,7 @@ class Hold(Generic[Connection]):
 class Entry(Generic[Connection]):
     """A request as it stands on its connection: with a token it is held; without one, anything may have come of it."""
 
-    __slots__ = ("ask", "hold", "request", "sharing", "since", "token", "waiting")
+    __slots__ = ("ask", "gripped", "hold", "request", "sharing", "since", "token", "waiting")
 
     def __init__(self, request: Request, hold: Hold[Connection], since: float, *, waiting: bool) -> None:
         self.request = request
@@ -51,6 +51,8 @@ class Entry(Generic[Connection]):
         self.token: int | None = None
         # Whether it was asked to go on as a reader, and nobody has heard what came of that.
         self.sharing = False
+        # Whether somebody is giving it back or changing it.
+        self.gripped = False
 
     @property
     def claim(self) -> Claim:
@@ -115,6 +117,28 @@ class Lease(Generic[Connection]):
         with self._state:
             hold.users -= 1
 
+    def has(self, entry: Entry[Connection]) -> bool:
+        return self.entries.get(entry.request.serial) is entry
+
+    def grip(self, entry: Entry[Connection]) -> bool:
+        """Whether the caller may give it back or change it now, and nobody else until `loosen` or `forget`."""
+        with self._state:
+            if entry.gripped or not self.has(entry):
+                return False
+            entry.gripped = True
+            # Nobody waits there before the answer has come.
+            entry.hold.users += 1
+            return True
+
+    def loosen(self, entry: Entry[Connection]) -> None:
+        with self._state:
+            self._loosen(entry)
+
+    def _loosen(self, entry: Entry[Connection]) -> None:
+        if entry.gripped:
+            entry.gripped = False
+            entry.hold.users -= 1
+
     def granted(self, entry: Entry[Connection], token: int) -> bool:
         """Note the grant. False if its connection has ended before we heard of it: then it is none."""
         hold = entry.hold
@@ -133,10 +157,15 @@ class Lease(Generic[Connection]):
         """The request is neither held nor waited for any more. A connection too many is returned, to be closed."""
         hold = entry.hold
         with self._state:
-            self.entries.pop(entry.request.serial, None)
+            if not self.has(entry):
+                # Forgotten before: what is there now is another's.
+                return None
+            del self.entries[entry.request.serial]
+            self._loosen(entry)
             if not entry.waiting and entry.token is None:
                 hold.tried.discard(entry.ask.name)
-            if hold.held.pop(entry.ask.name, None) is not None:
+            if hold.held.get(entry.ask.name) is entry:
+                del hold.held[entry.ask.name]
                 hold.written_down = False
             if entry.waiting:
                 entry.waiting = hold.waiting = False

@@ -57,8 +57,10 @@ class AsyncDesk:
                 await self._store.call(self._sql["throw out"], *whom)
         return tuple(lock.standing(name).claim for lock in taken)
 
-    async def who_evicted(self, token: int) -> str:
-        return words(await self._store.value(self._sql["evicted"], b"%d" % token))
+    async def who_evicted(self, token: int) -> str | None:
+        """None if there is no record of it."""
+        by = await self._store.value(self._sql["evicted"], b"%d" % token)
+        return None if by is None else words(by)
 
     async def cancel(self, pid: int) -> None:
         """End the statement that a connection is in, if it can be reached."""

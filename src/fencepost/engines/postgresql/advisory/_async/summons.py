@@ -21,7 +21,7 @@ class AsyncSummons:
     """`letting_go` is the work of giving back what was taken away."""
 
     def __init__(
-        self, store: AsyncStore, desk: AsyncDesk, letting_go: Callable[[OurLease, OurEntry], runtime.Work[None]]
+        self, store: AsyncStore, desk: AsyncDesk, letting_go: Callable[[OurLease, OurEntry], runtime.Work[bool]]
     ) -> None:
         self._store = store
         self._desk = desk
@@ -60,7 +60,11 @@ class AsyncSummons:
             if entry is None:
                 return
             try:
-                lease.evicted[token] = f"evicted by {await self._desk.who_evicted(token)}"
+                by = await self._desk.who_evicted(token)
+                if by is None or not lease.has(entry):
+                    # Anybody may send messages, and only who may write here evicts; or it was given back meanwhile.
+                    return
+                lease.evicted[token] = f"evicted by {by}"
                 await self._letting_go(lease, entry)()
             except EngineError:
                 # Then whoever evicts ends the connection.

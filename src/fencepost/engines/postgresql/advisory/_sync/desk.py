@@ -57,8 +57,10 @@ class Desk:
                 self._store.call(self._sql["throw out"], *whom)
         return tuple(lock.standing(name).claim for lock in taken)
 
-    def who_evicted(self, token: int) -> str:
-        return words(self._store.value(self._sql["evicted"], b"%d" % token))
+    def who_evicted(self, token: int) -> str | None:
+        """None if there is no record of it."""
+        by = self._store.value(self._sql["evicted"], b"%d" % token)
+        return None if by is None else words(by)
 
     def cancel(self, pid: int) -> None:
         """End the statement that a connection is in, if it can be reached."""

@@ -302,12 +302,7 @@ class AdvisoryEngine:
             if not isinstance(answer, Granted):
                 self._give_up(lease, entry)
                 return
-        lease.use(entry.hold)
-        try:
-            self._unlock(entry)
-        finally:
-            lease.done(entry.hold)
-        self._forget(lease, entry)
+        self._let_go(lease, entry)
 
     def _cancelled(self, lease: OurLease, entry: OurEntry) -> Granted | Queued | Gone:
         """Raises once it is. The server ignores a cancellation that comes before the statement, hence more than one."""
@@ -323,9 +318,34 @@ class AdvisoryEngine:
         entry = None if lease is None else lease.entries.get(claim.serial)
         if lease is None or entry is None or entry.token != claim.token:
             return False
-        held = self._unlock(entry)
+        return self._let_go(lease, entry)
+
+    def _let_go(self, lease: OurLease, entry: OurEntry) -> bool:
+        """Give it back: once, for what the connection takes afterwards is another's. Whether it was held until now."""
+        if not self._gripped(lease, entry):
+            return False
+        try:
+            held = self._unlock(entry)
+        except BaseException:
+            lease.loosen(entry)
+            raise
         self._forget(lease, entry)
         return held
+
+    def _gripped(self, lease: OurLease, entry: OurEntry) -> bool:
+        """Whether it still stands, and is the caller's to change, once nobody else is at it."""
+        connection = entry.hold.connection
+        while not lease.grip(entry):
+            if not lease.has(entry):
+                return False
+            try:
+                # Answered after whatever the other one has asked there.
+                self._usher.call(connection, "stay")
+            except Unavailable:
+                if connection.is_open:
+                    raise
+                return False
+        return True
 
     def _unlock(self, entry: OurEntry) -> bool:
         if entry.sharing and not share(self._usher, entry, self._desk.key(entry.ask.name)):
@@ -349,9 +369,12 @@ class AdvisoryEngine:
     def share(self, claim: Claim) -> bool:
         lease = self._leases.get(claim.holder.id)
         entry = None if lease is None else lease.entries.get(claim.serial)
-        if entry is None or entry.token != claim.token:
+        if lease is None or entry is None or entry.token != claim.token or not self._gripped(lease, entry):
             return False
-        return share(self._usher, entry, self._desk.key(entry.ask.name))
+        try:
+            return share(self._usher, entry, self._desk.key(entry.ask.name))
+        finally:
+            lease.loosen(entry)
 
     # What operators see and do
 
@@ -394,12 +417,8 @@ class AdvisoryEngine:
         self._watch(lease, hold)
         return hold
 
-    def _letting_go(self, lease: OurLease, entry: OurEntry) -> runtime.Work[None]:
-        def let_go() -> None:
-            self._unlock(entry)
-            self._forget(lease, entry)
-
-        return let_go
+    def _letting_go(self, lease: OurLease, entry: OurEntry) -> runtime.Work[bool]:
+        return lambda: self._let_go(lease, entry)
 
     def _forget(self, lease: OurLease, entry: OurEntry) -> None:
         spare = lease.forget(entry)

@@ -1,0 +1,105 @@
+"""Evictions from advisory locks that are heard of late, or that nobody has put on record."""
+
+import asyncio
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import psycopg
+
+import fencepost
+from fencepost.testing.condition import until
+from fencepost.testing.postgresql import connect, query
+
+from .conftest import at
+
+ADVISORY = "postgresql+advisory"
+WORKER = "fencepost-eviction"
+# Whoever was told of an eviction, and can not read who did it.
+ASKING = "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE 'SELECT by FROM%eviction%'"
+RECORD = (
+    "INSERT INTO fencepost.eviction (name, token, holder, evicted, by, at)"
+    " VALUES ('a', {token}, '{holder}', '', 'operator', clock_timestamp())"
+)
+TELL = "SELECT pg_notify('fencepost_{holder}', '{token}')"
+
+
+@contextmanager
+def heard_late(port: int, holder: str, token: int) -> Iterator[psycopg.Connection[tuple[object, ...]]]:
+    """The holder of a lock has heard that it is evicted, and learns by whom after this."""
+    query(port, RECORD.format(holder=holder, token=token))
+    with connect(port) as keeper, keeper.transaction():
+        keeper.execute("LOCK TABLE fencepost.eviction IN ACCESS EXCLUSIVE MODE")
+        query(port, TELL.format(holder=holder, token=token))
+        yield keeper
+
+
+def working() -> bool:
+    return any(WORKER in thread.name for thread in threading.enumerate())
+
+
+async def worked() -> None:
+    while any(WORKER in task.get_name() for task in asyncio.all_tasks()):
+        await asyncio.sleep(0.001)
+
+
+def test_an_eviction_that_is_obeyed_late_leaves_the_next_grant_alone(port: int) -> None:
+    with (
+        fencepost.connect(at(port, ADVISORY), ttl=300) as session,
+        fencepost.connect(at(port, ADVISORY), ttl=300) as other,
+    ):
+        first = session.lock("a").acquire()
+        with heard_late(port, session.keeper().holder.id, first.token):
+            until(lambda: query(port, ASKING))
+            first.release()
+            second = session.lock("a").acquire()
+        until(lambda: not working())
+        assert other.lock("a").try_acquire() is None
+        second.release()
+        other.lock("a").acquire(timeout=60).release()
+
+
+async def test_an_eviction_that_an_asynchronous_session_obeys_late_leaves_the_next_grant_alone(port: int) -> None:
+    async with (
+        fencepost.connect_async(at(port, ADVISORY), ttl=300) as session,
+        fencepost.connect_async(at(port, ADVISORY), ttl=300) as other,
+    ):
+        first = await session.lock("a").acquire()
+        with heard_late(port, (await session.keeper()).holder.id, first.token):
+            while not query(port, ASKING):
+                await asyncio.sleep(0.001)
+            await first.release()
+            second = await session.lock("a").acquire()
+        await worked()
+        assert await other.lock("a").try_acquire() is None
+        await second.release()
+        await (await other.lock("a").acquire(timeout=60)).release()
+
+
+def test_a_message_of_which_there_is_no_record_makes_nobody_let_go(port: int) -> None:
+    with (
+        fencepost.connect(at(port, ADVISORY), ttl=300) as session,
+        fencepost.connect(at(port, ADVISORY), ttl=300) as other,
+    ):
+        held, evicted = session.lock("a").acquire(), session.lock("b").acquire()
+        query(port, TELL.format(holder=session.keeper().holder.id, token=held.token))
+        # Messages come in the order in which they were sent, and this one is obeyed.
+        assert len(other.evict("b")) == 1
+        until(lambda: not working())
+        assert other.lock("a").try_acquire() is None
+        assert other.lock("b").try_acquire() is not None
+        assert evicted.token > held.token
+
+
+async def test_a_message_of_which_there_is_no_record_makes_no_task_let_go(port: int) -> None:
+    async with (
+        fencepost.connect_async(at(port, ADVISORY), ttl=300) as session,
+        fencepost.connect_async(at(port, ADVISORY), ttl=300) as other,
+    ):
+        held, evicted = await session.lock("a").acquire(), await session.lock("b").acquire()
+        query(port, TELL.format(holder=(await session.keeper()).holder.id, token=held.token))
+        assert len(await other.evict("b")) == 1
+        await worked()
+        assert await other.lock("a").try_acquire() is None
+        assert await other.lock("b").try_acquire() is not None
+        assert evicted.token > held.token
