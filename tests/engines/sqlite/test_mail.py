@@ -48,12 +48,22 @@ def test_a_full_mailbox_loses_no_grant(user):
     assert time.monotonic() - started_at < AT_ONCE
 
 
+@pytest.mark.parametrize("names", [1000, 20_000])
+def test_who_is_granted_more_tokens_than_a_letter_holds_is_told_to_look(user, names):
+    one, two = user(), user()
+    two.hold("it")
+    box = two.engine._mailbox
+    box.open()
+    assert one.engine._mailbox.send(mailbox.Letter(box.name, "me", 7, tuple([10**18] * names)))
+    assert mailbox.read(box.take()) == (("me", 7), ())
+
+
 def test_a_sender_with_many_unread_letters_elsewhere_still_sends(user):
     one = user()
     one.hold("it")
     sleepers = [user() for _ in range(3)]
     queued = [each.queue("it") for each in sleepers]
-    letters = [mailbox.Letter(each.engine._mailbox.name, "nobody", 1, tuple([10**18] * 500)) for each in sleepers]
+    letters = [mailbox.Letter(each.engine._mailbox.name, "nobody", 1, tuple([10**18] * 200)) for each in sleepers]
     assert one.engine._mailbox.send(letters[0])
     for _ in range(1000):
         # Far more than a socket may have under way in all.

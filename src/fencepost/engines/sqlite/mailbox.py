@@ -107,6 +107,9 @@ class Mailbox:
         mailbox, holder, serial, tokens = letter
         told = tokens[0] if len(tokens) == 1 else ",".join(map(str, tokens))
         text = f"{holder} {serial} {told}".encode()
+        if len(text) >= LONGEST:
+            # Nobody would read it to its end, and the kernel may refuse it: the addressee looks for itself.
+            text = f"{holder} {serial} ".encode()
         with self._sending:
             known = self._known.get(mailbox)
             if known is not None:

@@ -18,9 +18,13 @@ BEGIN
     FROM (SELECT DISTINCT hashtext(name) AS latch FROM unnest(_names) AS name ORDER BY 1) AS each;
 END $$;
 
+-- Tell a waiter its tokens, or without any that it should look again.
 CREATE FUNCTION {schema}.tell(_holder text, _serial bigint, _tokens text) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+    _whom text := _holder || ':' || _serial || ':';
 BEGIN
-    PERFORM pg_notify(channel, _holder || ':' || _serial || ':' || _tokens)
+    -- The server refuses a message of 8000 bytes, and with it the release of whoever was in the way.
+    PERFORM pg_notify(channel, CASE WHEN octet_length(_whom || _tokens) < 8000 THEN _whom || _tokens ELSE _whom END)
     FROM {schema}.lease WHERE id = _holder AND channel <> '';
 END $$;
 
