@@ -132,6 +132,18 @@ def is_held(pair: Pair, token: int | None) -> bool:
     return record is not None and record.granted and record.token == token
 
 
+def own_lock(pair: Pair | None, key: tuple[str, int]) -> Pair | None:
+    """The lock key, if it is this request that has it."""
+    record = None if pair is None or not pair.session else read(pair.value)
+    return pair if record is not None and record.key == key else None
+
+
+def left_of(claim: Claim, lock: str, pairs: Mapping[str, Pair]) -> list[Pair]:
+    """The keys that the request of this claim has at one name, whatever they say."""
+    key = (claim.holder.id, claim.serial)
+    return [pair for pair in (own_lock(pairs.get(lock), key), pairs.get(place_of(lock, *key))) if pair is not None]
+
+
 def tokens_of(request: Request, views: Mapping[str, View]) -> tuple[int, ...] | None:
     """The tokens of the request, if it holds all that it asked for."""
     key = (request.holder.id, request.serial)

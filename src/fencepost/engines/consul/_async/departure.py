@@ -1,7 +1,7 @@
 # Written by hand; the blocking twin under _sync is generated from it.
 """Giving back what is held, and with it, where that can be said at once, making the next one the holder."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from fencepost.core.claim import Claim, Mode
 from fencepost.engines.consul import shortcut
@@ -9,11 +9,21 @@ from fencepost.engines.consul._async.line import AsyncLine
 from fencepost.engines.consul._async.store import AsyncStore
 from fencepost.engines.consul.key import lock_of, place_of
 from fencepost.engines.consul.lease import Lease
-from fencepost.engines.consul.scene import hand_over, heir_of
-from fencepost.engines.consul.transaction import MOST_OPERATIONS, Conflict, Operation, at_index, delete, tree
+from fencepost.engines.consul.scene import hand_over, heir_of, left_of
+from fencepost.engines.consul.transaction import (
+    MOST_OPERATIONS,
+    Conflict,
+    Operation,
+    at_index,
+    delete,
+    tree,
+    unchanged,
+)
+from fencepost.errors import Unavailable
 
 # As many claims as fit into one transaction, with all that goes along.
 MOST_TOGETHER = MOST_OPERATIONS // 4 - 2
+MOST_ATTEMPTS = 100
 
 
 class AsyncDeparture:
@@ -45,6 +55,7 @@ class AsyncDeparture:
             # The heir has gone meanwhile: let the next one be found afterwards.
             found = await self._store.transact([*operations, tree(key)])
         if isinstance(found, Conflict):
+            await self.clear(lease, [claim])
             return False
         await self._line.settle(self._line.views_of({name: key}, found))
         return True
@@ -64,6 +75,33 @@ class AsyncDeparture:
                 return (True,) * len(claims)
         return tuple([await self.release(lease, claim) for claim in claims])
 
+    async def clear(self, lease: Lease | None, claims: Iterable[Claim]) -> None:
+        """Leave nothing of claims that were found gone, as when somebody deleted the lock key by hand.
+
+        By its place in the queue, which it keeps while it holds, whoever comes would make it the holder once more, and
+        nobody would know of that here.
+        """
+        pending = list(claims)
+        for _ in range(MOST_ATTEMPTS):
+            locks = {claim.name: lock_of(self._prefix, claim.name) for claim in pending}
+            found = await self._store.read([tree(key) for key in locks.values()])
+            changed = []
+            for claim in pending:
+                key = locks[claim.name]
+                left = left_of(claim, key, found)
+                # Looked at after reading: a request that is asked again is noted before it is sent.
+                if left and not _is_asked_again(lease, claim):
+                    removals = [operation for pair in left for operation in (unchanged(pair), delete(pair.key))]
+                    after = await self._store.transact([*removals, tree(key)])
+                    if isinstance(after, Conflict):
+                        changed.append(claim)
+                    else:
+                        await self._line.settle(self._line.views_of({claim.name: key}, after))
+            if not changed:
+                return
+            pending = changed
+        raise Unavailable(f"consul changed too often under {MOST_ATTEMPTS} attempts to clear what was lost")
+
     def _removal(self, claim: Claim, queued: bool) -> list[Operation]:
         holder, serial, ask, token = claim
         key = lock_of(self._prefix, ask.name)
@@ -77,3 +115,9 @@ def _is_queued(lease: Lease | None, serial: int) -> bool:
     """Whether the request may have left something in a queue."""
     entry = None if lease is None else lease.entries.get(serial)
     return entry is None or entry.queued
+
+
+def _is_asked_again(lease: Lease | None, claim: Claim) -> bool:
+    """Whether what is there of the request may be of another claim than this: one that is asked, or was granted."""
+    entry = None if lease is None else lease.entries.get(claim.serial)
+    return entry is not None and (entry.tokens is None or entry.tokens.get(claim.name, claim.token) != claim.token)

@@ -6,6 +6,7 @@ index says any more whether it is held. So it is looked at first, also where nob
 """
 
 from fencepost.core.claim import Claim
+from fencepost.engines.consul._async.departure import AsyncDeparture
 from fencepost.engines.consul._async.line import AsyncLine
 from fencepost.engines.consul._async.store import AsyncStore
 from fencepost.engines.consul.key import lock_of, place_of
@@ -18,8 +19,9 @@ MOST_ATTEMPTS = 100
 
 
 class AsyncDowngrade:
-    def __init__(self, store: AsyncStore, line: AsyncLine, prefix: str) -> None:
+    def __init__(self, store: AsyncStore, line: AsyncLine, departure: AsyncDeparture, prefix: str) -> None:
         self._store = store
+        self._departure = departure
         self._line = line
         self._prefix = prefix
 
@@ -31,8 +33,11 @@ class AsyncDowngrade:
         entry.shared = True
         for _ in range(MOST_ATTEMPTS):
             view, member = await self._find(claim)
-            if member is None or member.record.granted:
-                return member is not None
+            if member is None:
+                await self._departure.clear(lease, [claim])
+                return False
+            if member.record.granted:
+                return True
             if await self._do(view, share(view, member)):
                 return True
         raise Unavailable(f"consul changed too often under {MOST_ATTEMPTS} attempts to share")
@@ -42,6 +47,7 @@ class AsyncDowngrade:
             view, member = await self._find(claim)
             if member is None:
                 lease.drop(claim.serial, claim.name)
+                await self._departure.clear(lease, [claim])
                 return False
             waited = place_of(view.key, *member.record.key)
             if await self._do(view, [unchanged(member.pair), delete(member.pair.key), delete(waited)]):

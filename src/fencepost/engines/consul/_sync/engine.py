@@ -33,8 +33,7 @@ from fencepost.engines.consul.address import TTL_MIN, locate
 from fencepost.engines.consul.audit import why_gone
 from fencepost.engines.consul.key import lock_of, place_of
 from fencepost.engines.consul.lease import Entry, Lease
-from fencepost.engines.consul.record import read
-from fencepost.engines.consul.scene import View, is_held, is_open_to, queue_up, seize, tokens_of
+from fencepost.engines.consul.scene import View, is_held, is_open_to, own_lock, queue_up, seize, tokens_of
 from fencepost.engines.consul.transaction import (
     Conflict,
     Operation,
@@ -45,7 +44,7 @@ from fencepost.engines.consul.transaction import (
     tree,
     unchanged,
 )
-from fencepost.errors import Refused, Unavailable
+from fencepost.errors import EngineError, Refused, Unavailable
 
 # How many claims one renewal looks after: as many as a transaction can read.
 MOST_LOOKS = 60
@@ -77,8 +76,8 @@ class ConsulEngine:
         self._store = Store(self._address, patience)
         self._line = Line(self._store, self._prefix, clock)
         self._register = Register(self._store, self._line, self._prefix)
-        self._downgrade = Downgrade(self._store, self._line, self._prefix)
         self._departure = Departure(self._store, self._line, self._prefix)
+        self._downgrade = Downgrade(self._store, self._line, self._departure, self._prefix)
         self._leases: dict[str, Lease] = {}
         self.cells = Cells(self._store, self._prefix)
 
@@ -122,6 +121,11 @@ class ConsulEngine:
         removals = self._register.removals()
         for claim in amiss:
             lease.drop(claim.serial, claim.name)
+        try:
+            self._departure.clear(lease, amiss)
+        except EngineError:
+            # The loss is told all the same, and whoever then gives it up has it cleared.
+            pass
         return [(each.serial, each.name, why_gone(each.name, each.token, removals) or LOST) for each in amiss]
 
     def lease_close(self, holder: Holder) -> None:
@@ -309,7 +313,7 @@ class ConsulEngine:
         for _ in range(MOST_ATTEMPTS):
             if found is None:
                 found = self._store.read(trees)
-            held = [pair for each in locks.values() if (pair := _own(found.get(each), key)) is not None]
+            held = [pair for each in locks.values() if (pair := own_lock(found.get(each), key)) is not None]
             own = held or [pair for each in locks.values() if (pair := found.get(place_of(each, *key))) is not None]
             if not own:
                 self._line.settle(self._line.views_of(locks, found))
@@ -389,12 +393,6 @@ class ConsulEngine:
     def _forget(self, lease: Lease, reason: str) -> None:
         self._leases.pop(lease.holder.id, None)
         self._line.end(lease.entries.values(), reason)
-
-
-def _own(pair: Pair | None, key: tuple[str, int]) -> Pair | None:
-    """The lock key, if it is this request that has it."""
-    record = None if pair is None or not pair.session else read(pair.value)
-    return pair if record is not None and record.key == key else None
 
 
 Engine = ConsulEngine
