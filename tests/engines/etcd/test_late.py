@@ -164,3 +164,47 @@ def test_a_claim_that_arrives_after_its_request_was_evicted_and_asked_again_take
     one.deliver()
     assert one.engine.release(claim)
     assert one.holders() == []
+
+
+def test_a_claim_that_arrives_after_its_grant_was_evicted_hides_no_loss_and_keeps_nothing(places: Any) -> None:
+    one, other = places("one"), places("other")
+    request = one.asked(1, "a")
+    one.send_late(request)
+    claim = one.claim(request)
+    one.engine.evict("a", "somebody")
+    # Another had it meanwhile.
+    assert other.engine.release(other.claim(other.asked(1, "a")))
+    one.deliver()
+    assert one.engine.lease_renew(one.holder, LASTING, [claim]).gone == ((1, "a", "evicted by somebody"),)
+    assert other.holders() == []
+
+
+def test_a_claim_that_arrives_after_its_grants_were_evicted_hides_no_loss_of_any_name(places: Any) -> None:
+    one = places("one")
+    request = one.asked(1, "a", "b")
+    one.send_late(request)
+    first = one.claim(request)
+    for name in "ab":
+        one.engine.evict(name, "somebody")
+    one.deliver()
+    both = [first, first._replace(ask=request.asks[1])]
+    gone = one.engine.lease_renew(one.holder, LASTING, both).gone
+    assert [name for _, name, _ in gone] == ["a", "b"]
+    assert one.holders() == one.holders("b") == []
+
+
+@pytest.mark.parametrize("together", [False, True], ids=["one by one", "together"])
+def test_a_claim_that_arrives_between_the_eviction_of_its_grant_and_the_release_keeps_nothing(
+    places: Any, together: bool
+) -> None:
+    one = places("one")
+    request = one.asked(1, "a", "b")
+    one.send_late(request)
+    first = one.claim(request)
+    both = [first, first._replace(ask=request.asks[1])]
+    for name in "ab":
+        one.engine.evict(name, "somebody")
+    one.deliver()
+    told = one.engine.release_all(both) if together else tuple(map(one.engine.release, both))
+    assert told == (False, False)
+    assert one.holders() == one.holders("b") == []

@@ -4,8 +4,8 @@ Whatever arrives late has no effect any more, by these marks. A claim puts its k
 more once it was closed, and insists that its request was not marked as over. The request is marked, on the lease, by
 whatever ends it, if any of its claims was never answered. What removes, changes or evicts keys insists on the revision
 that created them, which no later key has. A withdrawal insists on the value, which has the serial: a claim whose answer
-is not known may have made the key at any revision, and nothing is asked under that serial any more. A renewal names a
-lease, and each has an id of its own.
+is not known may have made the key at any revision, and nothing is asked under that serial any more. So does whatever
+finds that such a request has lost what it held. A renewal names a lease, and each has an id of its own.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -73,14 +73,16 @@ class Step:
 
     def release(self, lease: Lease, entry: Entry, name: str, token: int) -> bytes:
         own, mark = entry.key_of(name), self._mark(lease, entry)
-        return ask.transaction([ask.created_at(own, token)], [ask.delete(own), *mark], mark)
+        late = self._late(entry, name) if entry.created == token else []
+        return ask.transaction([ask.created_at(own, token)], [ask.delete(own), *mark], [*late, *mark])
 
     def release_all(self, lease: Lease, entry: Entry, tokens: Mapping[str, int]) -> bytes:
         """Each that is still there as it was granted, whatever has become of the others."""
         parts = []
         for name, token in tokens.items():
             own = entry.key_of(name)
-            parts.append(ask.nested(ask.transaction([ask.created_at(own, token)], [ask.delete(own)])))
+            late = self._late(entry, name) if entry.created == token else []
+            parts.append(ask.nested(ask.transaction([ask.created_at(own, token)], [ask.delete(own)], late)))
         return ask.transaction([], [*parts, *self._mark(lease, entry)])
 
     def share(self, lease: Lease, entry: Entry, claim: Claim) -> bytes:
@@ -89,9 +91,17 @@ class Step:
         value = value_of(entry.request, claim.ask._replace(mode=Mode.SHARED), entry.serial)
         return ask.transaction([ask.created_at(own, claim.token or 0)], [ask.put(own, value, lease.id)])
 
-    def end(self, lease: Lease, entry: Entry) -> bytes:
-        """Keep out what may still arrive of a request that was found gone."""
-        return ask.transaction([], self._mark(lease, entry))
+    def end(self, lease: Lease, entry: Entry, name: str) -> bytes:
+        """Of a request that was found gone, remove what has arrived since, and keep out what may still arrive."""
+        return ask.transaction([], [*self._late(entry, name), *self._mark(lease, entry)])
+
+    def _late(self, entry: Entry, name: str) -> list[bytes]:
+        """A claim that was never answered may have made the key anew, at a revision that nobody knows."""
+        if not entry.doubts:
+            return []
+        own, asked = entry.key_of(name), next(each for each in entry.request.asks if each.name == name)
+        value = value_of(entry.request, asked, entry.serial)
+        return [ask.nested(ask.transaction([ask.has_value(own, value)], [ask.delete(own)]))]
 
     def _mark(self, lease: Lease, entry: Entry) -> list[bytes]:
         """A claim that was never answered may still arrive: the mark keeps it out for as long as its lease lives."""

@@ -98,12 +98,13 @@ class EtcdEngine:
                 gone.append((claim.serial, claim.name, LOST))
                 continue
             own, is_this = entry.key_of(claim.name), entry.created == claim.token
-            # The key may be there for the same request, asked again: that is not this claim.
-            if (own not in there or not is_this) and (why := self._why_gone(claim, own)):
+            # The key may be there for the same request, asked again or arrived late: that is not this claim.
+            unsure = own not in there or not is_this or entry.doubts
+            if unsure and (why := self._why_gone(claim, own)):
                 gone.append((claim.serial, claim.name, why))
                 if is_this:
                     if entry.doubts:
-                        self._client.commit(self._step.end(lease, entry))
+                        self._client.commit(self._step.end(lease, entry, claim.name))
                     lease.drop(entry, claim.name)
         return Renewal(True, tuple(gone))
 
