@@ -3,6 +3,9 @@
 import base64
 import json
 import threading
+from typing import Any
+
+import pytest
 
 import fencepost
 from fencepost.contract.answer import Busy, Granted, Queued
@@ -100,3 +103,34 @@ def test_many_who_wait_in_one_session_for_one_name_share_one_question(agent: Age
             thread.join(PATIENCE)
         assert order == list(range(12))
         assert line._waiting == {}
+
+
+@pytest.mark.parametrize("kind", ["readers", "permits"])
+def test_whoever_waits_behind_readers_or_permits_asks_once_and_not_without_pause(
+    kind: str, connect: Connect, agent: Agent
+) -> None:
+    (one, first), (two, second) = connect("first"), connect("second")
+    held = Ask("a", Mode.SHARED) if kind == "readers" else Ask("a", Mode.COUNTED, 1, 1)
+    wanted = Ask("a") if kind == "readers" else held
+    granted = one.claim(Request(first, 1, (held,)), wait=False)
+    assert isinstance(granted, Granted)
+    place = two.claim(Request(second, 1, (wanted,)), wait=True)
+    assert isinstance(place, Queued)
+    link: Any = two._store._link
+    watch, asked, answers = link.watch, [], []
+
+    def counted(request: bytes, *others: Any) -> Any:
+        asked.append(request)
+        return watch(request, *others)
+
+    link.watch = counted
+    waiter = threading.Thread(target=lambda: answers.append(two.wait(place, PATIENCE)))
+    waiter.start()
+    until(lambda: asked)
+    # A question that is answered at once would be asked again many times meanwhile.
+    for _ in range(100):
+        agent.call("GET", "/v1/kv/a/.lock")
+    assert len(asked) == 1
+    assert one.release(Claim(first, 1, held, granted.tokens[0]))
+    waiter.join(PATIENCE)
+    assert isinstance(answers[0], Granted)

@@ -20,6 +20,7 @@ _PLAIN = re.compile(
 )
 # What may stand in the head of one that is not so plain, beside its length.
 _SPECIAL = re.compile(rb"(?i)\n(?:connection|transfer-encoding|content-length):.*\ndate:", re.DOTALL)
+_INDEX = re.compile(rb"(?i)\nx-consul-index:[ \t]*([0-9]{1,18})[ \t]*\r")
 EMPTY = (204, 304)
 
 
@@ -29,6 +30,8 @@ class Response(NamedTuple):
     date: bytes
     body: bytes
     closing: bool
+    # As of when this was so: what a question that waits for news goes on from. 0 where the agent does not say.
+    index: int = 0
 
 
 class Parser:
@@ -56,7 +59,7 @@ class Parser:
                 start = plain.end()
                 special = _SPECIAL.search(plain[0]) or int(plain[1]) in EMPTY
                 if len(data) == start + int(plain[3]) and not special:
-                    return Response(int(plain[1]), plain[2], data[start:], False)
+                    return Response(int(plain[1]), plain[2], data[start:], False, _index(plain[0]))
         self._data += data
         if self._head is None and not self._read_head():
             return None
@@ -66,7 +69,7 @@ class Parser:
             return None
         if self._at != len(self._data):
             raise Malformed("more than the answer came")
-        response = Response(head.status, head.date, bytes(self._body), head.closing)
+        response = Response(head.status, head.date, bytes(self._body), head.closing, head.index)
         self._reset()
         return response
 
@@ -130,6 +133,12 @@ class _Head(NamedTuple):
     closing: bool
     # None: the body comes in chunks.
     length: int | None
+    index: int
+
+
+def _index(head: bytes) -> int:
+    found = _INDEX.search(head)
+    return 0 if found is None else int(found[1])
 
 
 def _read(head: bytes) -> _Head:
@@ -147,7 +156,7 @@ def _read(head: bytes) -> _Head:
             raise Malformed("an answer of two lengths")
     code = int(status[1])
     closing = first.startswith(b"HTTP/1.0") or fields.get(b"connection", b"").lower() == b"close"
-    return _Head(code, fields.get(b"date", b""), closing, 0 if code in EMPTY else _length(fields))
+    return _Head(code, fields.get(b"date", b""), closing, 0 if code in EMPTY else _length(fields), _index(head + b"\r"))
 
 
 def _length(fields: dict[bytes, bytes]) -> int | None:

@@ -79,6 +79,11 @@ class View:
             found.insert(0, Claim(STRANGER, 0, Ask(self.name), self.lock.modified))
         return found
 
+    def pairs(self) -> list[Pair]:
+        """The keys by which it stands so."""
+        members = [member.pair for member in (*self.holders, *self.waiters)]
+        return members if self.lock is None else [self.lock, *members]
+
     def find(self, key: tuple[str, int]) -> Member | None:
         return next((member for member in (*self.holders, *self.waiters) if member.record.key == key), None)
 

@@ -190,7 +190,7 @@ class AsyncLine:
                 assert isinstance(bell, runtime.Event)
                 await bell.wait(max(0.0, min(left, random.uniform(*LOOK_AGAIN))))
             elif entry.over is None and entry.tokens is None:
-                await self._store.watch(pair, until, watch, left, below=below)
+                await self._store.watch(pair, until, watch, left, among=view.pairs() if below else ())
         finally:
             self._watches.pop(desk, None)
             self._seen.pop(desk, None)

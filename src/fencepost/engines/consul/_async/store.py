@@ -2,7 +2,7 @@
 """The agent's five questions: transactions, reads that wait for news, and sessions."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 from urllib.parse import quote
 
@@ -69,24 +69,33 @@ class AsyncStore:
         return response
 
     async def watch(
-        self, pair: Pair, until: float, watch: wire.Watch, left: float, *, below: bool = False
+        self, pair: Pair, until: float, watch: wire.Watch, left: float, *, among: Collection[Pair] = ()
     ) -> dict[str, Pair] | None:
-        """What stands there once it has changed since `pair` was read; None when the time is over."""
-        path = f"/v1/kv/{quote(pair.key)}?index={pair.modified}&wait={max(1, int(min(left, LONGEST_WATCH) * 1000))}ms"
-        request = self._head("GET", path + "&recurse" * below) + b"0\r\n\r\n"
+        """What stands there once it has changed since `pair` was read; None when the time is over.
+
+        With `among`, once anything below has changed, or at once if one of these is another by now.
+        """
+        index = pair.modified
+        if among:
+            # Of all below, the index is not that of any key: it counts also what was deleted.
+            answer = await self._call("GET", f"/v1/kv/{quote(pair.key)}?recurse")
+            found = self._listed(answer)
+            if any(each.key not in found or found[each.key].modified != each.modified for each in among):
+                return found
+            index = max(index, answer.index)
+        path = f"/v1/kv/{quote(pair.key)}?index={index}&wait={max(1, int(min(left, LONGEST_WATCH) * 1000))}ms"
+        request = self._head("GET", path + "&recurse" * bool(among)) + b"0\r\n\r\n"
         response = await self._link.watch(request, until, watch)
         if response is None:
             return None
         self._timekeeper.hear(response.date)
-        if response.status == 404:
-            return {}
-        if response.status != 200:
-            raise explain(response, self._link.host)
-        return listed(response.body)
+        return self._listed(response)
 
     async def list(self, prefix: str) -> dict[str, Pair]:
         """Everything whose key begins so. A transaction would not read all there is."""
-        response = await self._call("GET", f"/v1/kv/{quote(prefix)}?recurse")
+        return self._listed(await self._call("GET", f"/v1/kv/{quote(prefix)}?recurse"))
+
+    def _listed(self, response: Response) -> dict[str, Pair]:
         if response.status not in (200, 404):
             raise explain(response, self._link.host)
         return listed(response.body) if response.status == 200 else {}
