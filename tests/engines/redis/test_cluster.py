@@ -1,17 +1,22 @@
 """A cluster of which one server hangs, or a slot is on its way; and threads that claim during a renewal."""
 
 from collections.abc import ItemsView, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 
 import pytest
 
+import fencepost
 from fencepost._runtime.threads import BootClock
-from fencepost.contract.answer import Granted
+from fencepost.contract.answer import Granted, Queued
 from fencepost.core.claim import Ask, Claim, Mode, Request
 from fencepost.core.holder import Holder
 from fencepost.core.url import parse_url
 from fencepost.engines.redis.cluster._sync.engine import Engine
 from fencepost.engines.redis.key import Shard, shard_of, slot_of
 from fencepost.engines.redis.lease import Lease
+from fencepost.engines.redis.resp import Reply
+from fencepost.engines.redis.script import Script
 from fencepost.engines.redis.wire.threads import Link
 from fencepost.errors import Unavailable
 from fencepost.testing.condition import until
@@ -35,10 +40,13 @@ def servers(start_server: StartServer) -> list[ServerProcess]:
 
 @pytest.fixture
 def engine(servers: list[ServerProcess]) -> Iterator[Engine]:
-    hosts = ",".join(f"127.0.0.1:{port_of(server)}" for server in servers)
-    engine = Engine(parse_url(f"redis+cluster://{hosts}"), clock=BootClock(), patience=60.0)
+    engine = Engine(parse_url(hosts_of(servers)), clock=BootClock(), patience=60.0)
     yield engine
     engine.close()
+
+
+def hosts_of(servers: list[ServerProcess]) -> str:
+    return "redis+cluster://" + ",".join(f"127.0.0.1:{port_of(server)}" for server in servers)
 
 
 def name_at(number: int) -> str:
@@ -75,6 +83,78 @@ def test_a_master_that_hangs_and_has_nothing_of_ours_costs_nothing(
     with pytest.raises(Unavailable):
         engine.lease_renew(other, 120, [Claim(other, 1, waited_for, 1)])
     servers[2].resume()
+
+
+@contextmanager
+def cut_off(engine: Engine, server: ServerProcess) -> Iterator[None]:
+    """This engine can not reach the server; everybody else can."""
+    node = engine._server._nodes["127.0.0.1", port_of(server)]
+    node.link.close()
+    node.link = Link(replace(node.address, port=free_port()), 60.0)
+    yield
+    node.link = Link(node.address, 60.0)
+
+
+@pytest.mark.parametrize(
+    "ask", [Ask(name_at(0), Mode.SHARED), Ask(name_at(0), Mode.COUNTED, 1, 1)], ids=["shared", "counted"]
+)
+def test_a_grant_told_of_by_a_server_that_renewals_do_not_reach_is_not_believed(
+    engine: Engine, servers: list[ServerProcess], ask: Ask
+) -> None:
+    holder, others = holder_at(2), hosts_of(servers)
+    engine.lease_open(holder, 120)
+    with fencepost.connect(others, ttl=120) as session:
+        held = session.lock(ask.name).acquire()
+        request = Request(holder, 1, (ask,))
+        queued = engine.claim(request, wait=True)
+        assert isinstance(queued, Queued)
+        with cut_off(engine, servers[0]):
+            # Nothing is held there, so the lease goes on elsewhere.
+            assert engine.lease_renew(holder, 120, []) == (True, ())
+            held.release()
+            assert [each.claim.holder for each in session.look(ask.name).holders] == [holder]
+            # And there it ends, since no renewal came.
+            lease = shard_of(slot_of(ask.name.encode())).lease(holder.id)
+            assert command(port_of(servers[0]), "DEL", lease.decode()) == 1
+            writer = session.lock(ask.name).acquire(timeout=60)
+            with pytest.raises(Unavailable):
+                engine.wait(queued, 60)
+        # Its lease is opened there anew: nobody has given it up.
+        queued = engine.claim(request, wait=True)
+        assert isinstance(queued, Queued)
+        writer.release()
+        granted = engine.wait(queued, 60)
+        assert isinstance(granted, Granted)
+        assert granted.tokens[0] > writer.token
+        assert engine.lease_renew(holder, 120, [Claim(holder, 1, ask, granted.tokens[0])]) == (True, ())
+
+
+def test_a_claim_granted_while_a_renewal_does_not_get_through_opens_its_lease_anew(
+    engine: Engine, servers: list[ServerProcess]
+) -> None:
+    holder, slot = holder_at(2), slot_of(name_at(0).encode())
+    ask = Ask(name_at(0), Mode.SHARED)
+    engine.lease_open(holder, 120)
+    assert isinstance(engine.claim(Request(holder, 1, (ask,)), wait=False), Granted)
+    engine.withdraw(Request(holder, 1, (ask,)))
+    lease = shard_of(slot).lease(holder.id).decode()
+    command(port_of(servers[0]), "PEXPIRE", lease, 60_000)
+    run = engine._server.run
+    asked = []
+
+    def run_meanwhile(script: Script, words: bytes, slot: int) -> Reply:
+        reply = run(script, words, slot)
+        asked.append(reply)
+        if len(asked) == 1:
+            with cut_off(engine, servers[0]):
+                engine.lease_renew(holder, 120, [])
+        return reply
+
+    engine._server.run = run_meanwhile  # type: ignore[method-assign]
+    granted = engine.claim(Request(holder, 2, (ask,)), wait=False)
+    assert isinstance(granted, Granted)
+    assert asked == [[1, b"%d" % granted.tokens[0]]] * 2
+    assert command(port_of(servers[0]), "PTTL", lease) > 60_000
 
 
 def hold_one_name_at_each(engine: Engine) -> list[str]:

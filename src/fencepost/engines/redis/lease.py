@@ -58,10 +58,11 @@ class Batch(NamedTuple):
     slot: int
     command: bytes
     subjects: list[Subject]
+    shard: Shard
 
     @property
     def holds(self) -> bool:
-        """Whether anything is held in the slot: else its answer may be missing."""
+        """Whether anything was held in the slot when it was sent."""
         return any(subject.token is not None for subject in self.subjects)
 
 
@@ -121,9 +122,27 @@ class Lease:
         entry.packed = None
         if subject.token is None:
             if entry.waiter is not None:
+                # What a message said of it may have been taken away since.
+                entry.waiter.doubt()
                 entry.waiter.stir()
         elif entry.tokens is not None and entry.tokens.get(subject.name) == subject.token:
             self.drop(entry.request.serial, subject.name)
+
+    def skip(self, batch: Batch) -> bool:
+        """The slot did not answer. Whether that does no harm, since nothing is held there.
+
+        The lease may end there from now on while it lives elsewhere: nothing is believed to be granted that the slot
+        has not said since, to a claim that opens the lease there anew.
+        """
+        self.slots.pop(batch.slot, None)
+        held = batch.holds
+        # Not only those of the batch: others were asked for meanwhile. Whoever notes a grant looks at the slots after it.
+        for entry in list(self.entries.values()):
+            if entry.places[0].slot == batch.slot:
+                if entry.waiter is not None:
+                    entry.waiter.doubt()
+                held = held or bool(entry.tokens)
+        return not held
 
     def drop(self, serial: int, name: str) -> None:
         """A claim that is given back or gone is renewed no more."""
@@ -142,10 +161,11 @@ class Lease:
             entry.request = entry.request._replace(asks=tuple(asks))
             entry.packed = None
 
-    def claim(self, entry: Entry, *, wait: bool) -> tuple[Script, bytes]:
+    def claim(self, entry: Entry, *, wait: bool, opens: bool) -> tuple[Script, bytes]:
+        """`opens`: the lease may be unknown in the slot, or end there."""
         place, own = entry.places[0], entry.own
         slot = place.slot
-        flags = FLAGS[wait, slot not in self.slots]
+        flags = FLAGS[wait, opens]
         _, mode, _, _, note = entry.request.asks[0]
         priority = entry.request.priority
         if mode is EXCLUSIVE and not priority and len(entry.places) == 1:
@@ -171,8 +191,7 @@ class Lease:
     def renewals(self) -> list[Batch]:
         """For each slot the call that keeps all there is on this lease. A slot that is empty is left to end there."""
         ttl = bulk(b"%d" % self.ttl)
-        home = self.home[0]
-        found = self._by_slot({home: self.slots[home]} if home in self.slots else {})
+        found = self._by_slot(dict([self.home]))
         # Other threads claim in new slots meanwhile.
         for slot in list(self.slots):
             if slot not in found:
@@ -184,7 +203,7 @@ class Lease:
             keys += [place.lock_bulk for _, _, place, _, _ in subjects]
             arguments += [said for _, _, _, _, said in subjects]
             command = b"".join((RENEW.head(len(keys), len(arguments)), *keys, *arguments))
-            batches.append(Batch(slot, command, subjects))
+            batches.append(Batch(slot, command, subjects, shard))
         return batches
 
     def _said(self, entry: Entry) -> list[bytes]:
@@ -205,7 +224,7 @@ class Lease:
             # Several names of one entry are in one slot.
             entries = {subject.entry.request.serial: subject.entry for subject in subjects}.values()
             found = [pair for entry in entries for pair in zip(entry.locks, self.members(entry), strict=True)]
-            batches.append(Batch(slot, leave(self, shard, "close", found), []))
+            batches.append(Batch(slot, leave(self, shard, "close", found), [], shard))
         return batches
 
     def _by_slot(self, shards: dict[int, Shard]) -> dict[int, tuple[Shard, list[Subject]]]:

@@ -30,10 +30,12 @@ class Bell(Protocol):
 class Waiter:
     """`stirred` when it should look: at its `tokens` once granted, at `over` when its lease has ended, or again."""
 
-    __slots__ = ("bell", "over", "stirred", "tokens")
+    __slots__ = ("bell", "believes", "over", "stirred", "tokens")
 
     def __init__(self) -> None:
         self.stirred = False
+        # Whether a message is as good as an answer.
+        self.believes = True
         self.tokens: tuple[int, ...] = ()
         self.over: str | None = None
         self.bell: Bell | None = None
@@ -46,6 +48,10 @@ class Waiter:
         self.stirred = True
         if self.bell is not None:
             self.bell.set()
+
+    def doubt(self) -> None:
+        """What messages say may be over by now, or be over soon: from here on they are a reason to look, and no more."""
+        self.believes = False
 
     def ring(self) -> None:
         if self.bell is not None:

@@ -94,16 +94,17 @@ class AsyncRedisEngine:
         missing = [reply for reply in replies if isinstance(reply, EngineError)]
         for batch, reply in zip(batches, replies, strict=True):
             # Where nothing is held there is nothing to lose, as long as anybody answers.
-            if isinstance(reply, EngineError) and (batch.holds or len(missing) == len(batches)):
+            if isinstance(reply, EngineError) and (len(missing) == len(batches) or not lease.skip(batch)):
                 raise reply
         gone: dict[tuple[int, str], str] = {}
-        for (slot, _, subjects), reply in zip(batches, replies, strict=True):
+        for (slot, _, subjects, shard), reply in zip(batches, replies, strict=True):
             if isinstance(reply, EngineError):
                 continue
             if reply == 0:
                 lease.slots.pop(slot, None)
                 amiss = [(subject, "") for subject in subjects]
             else:
+                lease.slots[slot] = shard
                 pairs = [] if reply == 1 else zip(reply[::2], reply[1::2], strict=True)
                 amiss = [(_subject(subjects, position), reason.decode(errors="replace")) for position, reason in pairs]
             for subject, reason in amiss:
@@ -144,8 +145,9 @@ class AsyncRedisEngine:
             # The message of a grant comes on another connection, and may be here before the answer with our place.
             entry.waiter = Waiter()
         epoch = lease.epochs.now
-        script, command = lease.claim(entry, wait=wait and listening)
         place = entry.places[0]
+        known = place.slot in lease.slots
+        script, command = lease.claim(entry, wait=wait and listening, opens=not known)
         try:
             if self._replicas:
                 reply = await self._run_on_replicas(script, command, entry)
@@ -155,16 +157,19 @@ class AsyncRedisEngine:
             # It may be on its way still: see lua/queue.lua.
             lease.epochs.advance()
             raise
-        if place.slot not in lease.slots:
+        if not known:
             lease.slots[place.slot] = place.shard
         if type(reply) is int:
             if reply < 0:
                 return self._queue(entry, (-1 - reply) / 1000, ())
             entry.tokens = {asks[0].name: reply}
             entry.waiter = entry.packed = None
-            return made(Granted, ((reply,),))
+            if place.slot in lease.slots:
+                return made(Granted, ((reply,),))
+            return await self._claim_again(entry, wait)
         if reply[0] == 1:
-            return self._grant(entry, tuple(map(int, reply[1:])))
+            granted = self._grant(entry, tuple(map(int, reply[1:])))
+            return granted if place.slot in lease.slots else await self._claim_again(entry, wait)
         if reply[0] == -1:
             self._forget(lease, FORGOTTEN)
             return Gone(FORGOTTEN)
@@ -179,6 +184,11 @@ class AsyncRedisEngine:
             await self._listen()
             return await self.claim(request, wait=True)
         return self._refuse(lease, entry, reply, wait)
+
+    async def _claim_again(self, entry: Entry, wait: bool) -> Granted | Queued | Busy | Gone:
+        """It was granted on a lease that a renewal has not reached meanwhile: it may end there before it ends for us."""
+        entry.tokens = entry.packed = None
+        return await self.claim(entry.request, wait=wait)
 
     def _grant(self, entry: Entry, tokens: tuple[int, ...]) -> Granted:
         asks = entry.request.asks
@@ -221,8 +231,12 @@ class AsyncRedisEngine:
             await self._ear.wait(waiter, min(until, entry.again_at))
             if waiter.over is not None:
                 return Gone(waiter.over)
-            if waiter.tokens and not self._replicas:
-                return self._grant(entry, waiter.tokens)
+            if waiter.tokens and waiter.believes and not self._replicas:
+                granted = self._grant(entry, waiter.tokens)
+                # After it is noted: a renewal that fails there doubts first, and looks then for what is held.
+                if waiter.believes:
+                    return granted
+                entry.tokens, entry.packed, entry.waiter = None, None, waiter
             # Whatever is told from here on, the answer knows it.
             waiter.stirred = False
             answer = await self.claim(request, wait=True)
