@@ -157,6 +157,25 @@ def test_a_claim_granted_while_a_renewal_does_not_get_through_opens_its_lease_an
     assert command(port_of(servers[0]), "PTTL", lease) > 60_000
 
 
+def test_a_server_that_has_forgotten_a_lease_costs_nothing_of_what_is_held_elsewhere(
+    engine: Engine, servers: list[ServerProcess]
+) -> None:
+    holder, here, there = holder_at(2), Ask(name_at(0)), Ask(name_at(1))
+    engine.lease_open(holder, 120)
+    claims = []
+    for serial, ask in enumerate((here, there), 1):
+        granted = engine.claim(Request(holder, serial, (ask,)), wait=False)
+        assert isinstance(granted, Granted)
+        claims.append(Claim(holder, serial, ask, granted.tokens[0]))
+    command(port_of(servers[0]), "FLUSHALL")
+    granted = engine.claim(Request(holder, 3, (here,)), wait=False)
+    assert isinstance(granted, Granted)
+    claims.append(Claim(holder, 3, here, granted.tokens[0]))
+    renewal = engine.lease_renew(holder, 120, claims)
+    assert renewal.alive
+    assert [(serial, name) for serial, name, _ in renewal.gone] == [(1, here.name)]
+
+
 def hold_one_name_at_each(engine: Engine) -> list[str]:
     held = []
     for number in range(3):

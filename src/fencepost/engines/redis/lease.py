@@ -136,7 +136,7 @@ class Lease:
         """
         self.slots.pop(batch.slot, None)
         held = batch.holds
-        # Not only those of the batch: others were asked for meanwhile. Whoever notes a grant looks at the slots after it.
+        # Not only those of the batch: others were asked for meanwhile. Whoever notes a grant looks at the slots then.
         for entry in list(self.entries.values()):
             if entry.places[0].slot == batch.slot:
                 if entry.waiter is not None:

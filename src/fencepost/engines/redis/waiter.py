@@ -30,7 +30,7 @@ class Bell(Protocol):
 class Waiter:
     """`stirred` when it should look: at its `tokens` once granted, at `over` when its lease has ended, or again."""
 
-    __slots__ = ("bell", "believes", "over", "stirred", "tokens")
+    __slots__ = ("believes", "bell", "over", "stirred", "tokens")
 
     def __init__(self) -> None:
         self.stirred = False
@@ -50,7 +50,7 @@ class Waiter:
             self.bell.set()
 
     def doubt(self) -> None:
-        """What messages say may be over by now, or be over soon: from here on they are a reason to look, and no more."""
+        """What messages say may be over by now, or soon: from here on they are a reason to look, and no more."""
         self.believes = False
 
     def ring(self) -> None:

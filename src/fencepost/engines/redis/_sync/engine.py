@@ -171,6 +171,10 @@ class RedisEngine:
             granted = self._grant(entry, tuple(map(int, reply[1:])))
             return granted if place.slot in lease.slots else self._claim_again(entry, wait)
         if reply[0] == -1:
+            lease.slots.pop(place.slot, None)
+            if lease.slots:
+                # It lives elsewhere, with what is held there: here it is opened anew.
+                return self.claim(request, wait=wait)
             self._forget(lease, FORGOTTEN)
             return Gone(FORGOTTEN)
         if reply[0] == -2:
@@ -186,7 +190,7 @@ class RedisEngine:
         return self._refuse(lease, entry, reply, wait)
 
     def _claim_again(self, entry: Entry, wait: bool) -> Granted | Queued | Busy | Gone:
-        """It was granted on a lease that a renewal has not reached meanwhile: it may end there before it ends for us."""
+        """Granted on a lease that a renewal has not reached meanwhile: it may end there before it ends for us."""
         entry.tokens = entry.packed = None
         return self.claim(entry.request, wait=wait)
 
