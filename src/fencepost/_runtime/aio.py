@@ -247,6 +247,9 @@ class Interrupt:
         if not self._fired:
             self._fired = True
             return False
+        if asyncio.current_task() is not self._task:
+            # A generator that another task closes: its cancellations are its own, and so are those of the first.
+            return False
         if not isinstance(error, asyncio.CancelledError):
             try:
                 # The body ended before the cancellation reached it: take it out of the task now.

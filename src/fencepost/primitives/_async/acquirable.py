@@ -1,7 +1,8 @@
 # Written by hand; the blocking twin under _sync is generated from it.
 """What can be acquired: by waiting for it, by trying once, or as a block that ends when it is lost."""
 
-from types import TracebackType
+import sys
+from types import FrameType, TracebackType
 from typing import Final, Generic, Protocol, TypeVar
 
 from fencepost._runtime import aio as runtime
@@ -46,7 +47,9 @@ class AsyncAcquirable(Generic[H]):
         self._asks = asks
         self._timeout = check_timeout(timeout)
         self._priority = priority
-        self._blocks: dict[object, list[AsyncBlock[H]]] = {}
+        # By the code that the `with` stands in: it is the same at both ends of the block, also where a generator is
+        # closed by another thread or task than the one that began it.
+        self._blocks: dict[FrameType, list[AsyncBlock[H]]] = {}
 
     async def acquire(self, *, timeout: float | _Default | None = DEFAULT) -> H:
         """Wait for the grant. `AcquireTimeout` means that nothing is held and nobody queued.
@@ -75,6 +78,7 @@ class AsyncAcquirable(Generic[H]):
             raise
 
     async def __aenter__(self) -> H:
+        frame = sys._getframe(1)
         taken: list[AsyncGrant] = []
         block: AsyncBlock[H] | None = None
         try:
@@ -82,25 +86,30 @@ class AsyncAcquirable(Generic[H]):
             if denial is not None:
                 raise self._timed_out(denial)
             block = AsyncBlock(self._held(taken))
-            self._blocks.setdefault(runtime.current_flow(), []).append(block)
+            self._blocks.setdefault(frame, []).append(block)
             block.arm()
             return block.held
         except BaseException:
-            self._leave(block)
+            self._forget(frame, block)
             await runtime.shielded(give_back(taken))
             raise
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        block = self._blocks[runtime.current_flow()][-1]
+        frame = sys._getframe(1)
+        # No call here: an interruption before the `try` would leave it held.
+        block = self._blocks[frame][-1] if frame in self._blocks else None
         try:
+            if block is None:
+                frame, block = self._entered()
             await block.end(error)
         except BaseException:
-            await runtime.shielded(give_back([block.held]))
+            if block is not None:
+                await runtime.shielded(give_back([block.held]))
             raise
         finally:
-            self._leave(block)
+            self._forget(frame, block)
 
     async def _take(self, timeout: float | None, taken: list[AsyncGrant]) -> Denial | None:
         """Put the grants into `taken`, or tell who was in the way when the time was over."""
@@ -113,25 +122,36 @@ class AsyncAcquirable(Generic[H]):
     def _timed_out(self, denial: Denial) -> AcquireTimeout:
         return AcquireTimeout(refusal(self._asks, denial.waited, denial.ahead))
 
-    def _leave(self, block: "AsyncBlock[H] | None") -> None:
-        """Forget the block, if it is the innermost of this flow."""
-        if block is None:
-            return
+    def _entered(self) -> "tuple[FrameType, AsyncBlock[H]]":
+        """The block that is left now and the frame it was entered in, where that is another: in an ExitStack, say."""
+        entered = [(frame, block) for frame, blocks in list(self._blocks.items()) for block in blocks]
         flow = runtime.current_flow()
-        blocks = self._blocks.get(flow)
-        if blocks and blocks[-1] is block:
-            blocks.pop()
+        here = [(frame, block) for frame, block in entered if block.flow is flow]
+        if here:
+            return here[-1]
+        if len(entered) == 1:
+            return entered[0]
+        raise RuntimeError(
+            f"{self!r} is left in a thread or task that did not enter it, and {len(entered)} blocks of it are open: "
+            "nothing was released; give each block an object of its own"
+        )
+
+    def _forget(self, frame: FrameType, block: "AsyncBlock[H] | None") -> None:
+        blocks = self._blocks.get(frame)
+        if block is not None and blocks and block in blocks:
+            blocks.remove(block)
             if not blocks:
-                del self._blocks[flow]
+                del self._blocks[frame]
 
 
 class AsyncBlock(Generic[H]):
     """The body of a `with`, which the loss of what it holds ends."""
 
-    __slots__ = ("_interrupt", "held")
+    __slots__ = ("_interrupt", "flow", "held")
 
     def __init__(self, held: H) -> None:
         self.held = held
+        self.flow = runtime.current_flow()
         self._interrupt = runtime.Interrupt()
 
     def arm(self) -> None:
