@@ -376,13 +376,14 @@ class AsyncRedisEngine:
             entry.waiter.stir(tokens if len(tokens) == len(entry.places) else ())
 
     async def _run_on_replicas(self, script: Script, command: bytes, entry: Entry) -> Reply:
-        """A grant counts only once enough replicas have it; else it is undone."""
+        """A grant counts only once enough replicas have it. Else it stands: whoever asks again gets the same one, or
+        withdraws it. Withdrawn here without an answer, that could come after it was asked for again.
+        """
         reply, seen = await self._server.run_and_wait(script, command, entry.places[0].slot, self._replicas)
         # Below 0 is a place in the queue: nothing is granted yet that a fail-over could lose.
         granted = reply >= 0 if type(reply) is int else reply[0] == 1
         if granted and seen < self._replicas:
-            await self.withdraw(entry.request)
-            raise Unavailable(f"{seen} of {self._replicas} replicas have the grant: it was undone")
+            raise Unavailable(f"{seen} of {self._replicas} replicas have the grant: it does not count")
         return reply
 
 
