@@ -31,7 +31,7 @@ class Response(NamedTuple):
     body: bytes
     closing: bool
     # As of when this was so: what a question that waits for news goes on from. 0 where the agent does not say.
-    index: int = 0
+    as_of: int = 0
 
 
 class Parser:
@@ -69,7 +69,7 @@ class Parser:
             return None
         if self._at != len(self._data):
             raise Malformed("more than the answer came")
-        response = Response(head.status, head.date, bytes(self._body), head.closing, head.index)
+        response = Response(head.status, head.date, bytes(self._body), head.closing, head.as_of)
         self._reset()
         return response
 
@@ -133,7 +133,7 @@ class _Head(NamedTuple):
     closing: bool
     # None: the body comes in chunks.
     length: int | None
-    index: int
+    as_of: int
 
 
 def _index(head: bytes) -> int:

@@ -82,7 +82,7 @@ class AsyncStore:
             found = self._listed(answer)
             if any(each.key not in found or found[each.key].modified != each.modified for each in among):
                 return found
-            index = max(index, answer.index)
+            index = max(index, answer.as_of)
         path = f"/v1/kv/{quote(pair.key)}?index={index}&wait={max(1, int(min(left, LONGEST_WATCH) * 1000))}ms"
         request = self._head("GET", path + "&recurse" * bool(among)) + b"0\r\n\r\n"
         response = await self._link.watch(request, until, watch)
