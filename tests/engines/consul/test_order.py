@@ -8,8 +8,10 @@ from typing import Any
 import pytest
 
 import fencepost
+from fencepost._runtime.clock import boottime
 from fencepost.contract.answer import Busy, Granted, Queued
 from fencepost.core.claim import Ask, Claim, Mode, Request
+from fencepost.engines.consul.wire.threads import Watch
 from fencepost.testing.condition import until
 from fencepost.testing.consul import Agent
 
@@ -134,3 +136,20 @@ def test_whoever_waits_behind_readers_or_permits_asks_once_and_not_without_pause
     assert one.release(Claim(first, 1, held, granted.tokens[0]))
     waiter.join(PATIENCE)
     assert isinstance(answers[0], Granted)
+
+
+def test_a_question_that_was_answered_can_not_be_interrupted_on_a_connection_that_is_another_s(
+    connect: Connect, agent: Agent
+) -> None:
+    engine, _ = connect("one")
+    link: Any = engine._store._link
+    give_back, seen = link._give_back, []
+    watch = Watch()
+
+    def given_back(*others: Any) -> None:
+        seen.append(watch.connection)
+        give_back(*others)
+
+    link._give_back = given_back
+    assert link.watch(b"GET /v1/kv/a HTTP/1.1\r\nHost: a\r\n\r\n", boottime() + PATIENCE, watch) is not None
+    assert seen == [None]

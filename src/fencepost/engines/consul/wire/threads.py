@@ -95,6 +95,8 @@ class Link:
                 if response is None:
                     continue
                 connection.patience(self.patience)
+                # Before it can be another caller's: an interruption would cut that one off.
+                watch.connection = None
                 self._give_back(connection, response)
                 return response
             connection.close()
