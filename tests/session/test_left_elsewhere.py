@@ -155,3 +155,10 @@ async def test_whoever_is_cancelled_while_it_leaves_the_lost_block_of_another_ta
         with pytest.raises(asyncio.CancelledError):
             await asyncio.create_task(leave())
         assert (await session.look("a")).holders == ()
+
+
+def test_partitions_in_a_stack_may_be_given_up_in_another_thread(first: ThreadPoolExecutor) -> None:
+    with fencepost.connect("memory://") as session, ExitStack() as stack:
+        ownership = stack.enter_context(session.partitions("a", 2))
+        first.submit(stack.close).result()
+        assert ownership.released

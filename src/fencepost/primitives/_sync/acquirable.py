@@ -102,7 +102,7 @@ class Acquirable(Generic[H]):
         block = self._blocks[frame][-1] if frame in self._blocks else None
         try:
             if block is None:
-                frame, block = self._open_block()
+                frame, block = self._block_elsewhere()
             block.end(error)
         except BaseException:
             if block is not None:
@@ -122,7 +122,7 @@ class Acquirable(Generic[H]):
     def _timed_out(self, denial: Denial) -> AcquireTimeout:
         return AcquireTimeout(refusal(self._asks, denial.waited, denial.ahead))
 
-    def _open_block(self) -> "tuple[FrameType, Block[H]]":
+    def _block_elsewhere(self) -> "tuple[FrameType, Block[H]]":
         """The block that is left now and the frame it was entered in, where that is another: in an ExitStack, say."""
         entered = [(frame, block) for frame, blocks in list(self._blocks.items()) for block in blocks]
         flow = runtime.current_flow()
