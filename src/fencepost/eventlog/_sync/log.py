@@ -47,10 +47,10 @@ class EventLog:
             (self._driver.script(schema) if joined else self._driver.begin(schema))
             if not joined:
                 self._driver.commit()
-        except Exception as error:
-            if not joined and self._driver.in_transaction():
-                self._driver.rollback()
-            if not self._driver.dialect.is_already_there(error):
+        except BaseException as error:
+            if not joined:
+                runtime.shielded(self._roll_back())
+            if not isinstance(error, Exception) or not self._driver.dialect.is_already_there(error):
                 raise
 
     def append(
@@ -98,8 +98,11 @@ class EventLog:
     def _transaction(self) -> "Iterator[None]":
         """A transaction, or a place to go back to in the one there is."""
         joined = self._driver.in_transaction()
-        (self._driver.script(PLACE) if joined else self._driver.begin())
+        if joined:
+            self._driver.script(PLACE)
         try:
+            if not joined:
+                self._driver.begin()
             yield
             (self._driver.script(f"RELEASE {PLACE}") if joined else self._driver.commit())
         except BaseException as error:
@@ -112,8 +115,19 @@ class EventLog:
     def _back(self, joined: bool) -> None:
         if joined:
             self._driver.script(f"ROLLBACK TO {PLACE}", f"RELEASE {PLACE}")
-        elif self._driver.in_transaction():
+        else:
+            self._roll_back()
+
+    def _roll_back(self) -> None:
+        """Leave no transaction, also where the beginning of one was cancelled, and is still on its way to the database.
+
+        Whether one is open shows only behind that; so it is asked for in any case, in the same line.
+        """
+        try:
             self._driver.rollback()
+        except Exception:
+            if self._driver.in_transaction():
+                raise
 
     def _look(self, sql: str, params: dict[str, Any]) -> list[tuple[Any, ...]]:
         joined = self._driver.in_transaction()
