@@ -10,6 +10,7 @@ from fencepost.core.name import check_name
 from fencepost.errors import FencepostError, Stale
 from fencepost.fences.protocol import Tokened, check, mark_of, token_of
 from fencepost.fences.result.lifetime import MARK_OUTLIVES
+from fencepost.fences.sql._async.retreat import retreat
 from fencepost.fences.sql.dialect import MYSQL, row_key
 from fencepost.fences.sql.driver import aio as driver
 from fencepost.fences.sql.statement import Answer
@@ -76,13 +77,12 @@ class AsyncSqlResults:
             return
         if self._driver.in_transaction():
             raise FencepostError("work and result are one transaction, and one is open already: commit it first")
-        await self._driver.begin()
         try:
+            await self._driver.begin()
             yield
             await self._driver.commit()
         except BaseException:
-            if self._driver.in_transaction():
-                await runtime.shielded(self._driver.rollback())
+            await runtime.shielded(retreat(self._driver))
             raise
 
     async def _row(self, name: str, *, current: bool = False) -> tuple[int, str | None]:
@@ -111,17 +111,16 @@ class AsyncSqlResults:
                 await self._driver.commit()
             return answer
         except BaseException:
-            if not joined and self._driver.in_transaction():
-                await runtime.shielded(self._driver.rollback())
+            if not joined:
+                await runtime.shielded(retreat(self._driver))
             raise
 
     async def _install(self) -> None:
         try:
             await self._driver.begin(self._driver.dialect.statement("result_schema"))
             await self._driver.commit()
-        except Exception as error:
-            if self._driver.in_transaction():
-                await self._driver.rollback()
+        except BaseException as error:
+            await runtime.shielded(retreat(self._driver))
             if not self._driver.dialect.is_already_there(error):
                 raise
 

@@ -10,6 +10,7 @@ from fencepost.core.name import check_name
 from fencepost.errors import FencepostError, Stale
 from fencepost.fences.protocol import Tokened, check, mark_of, token_of
 from fencepost.fences.result.lifetime import MARK_OUTLIVES
+from fencepost.fences.sql._sync.retreat import retreat
 from fencepost.fences.sql.dialect import MYSQL, row_key
 from fencepost.fences.sql.driver import threads as driver
 from fencepost.fences.sql.statement import Answer
@@ -76,13 +77,12 @@ class SqlResults:
             return
         if self._driver.in_transaction():
             raise FencepostError("work and result are one transaction, and one is open already: commit it first")
-        self._driver.begin()
         try:
+            self._driver.begin()
             yield
             self._driver.commit()
         except BaseException:
-            if self._driver.in_transaction():
-                runtime.shielded(self._driver.rollback())
+            runtime.shielded(retreat(self._driver))
             raise
 
     def _row(self, name: str, *, current: bool = False) -> tuple[int, str | None]:
@@ -111,17 +111,16 @@ class SqlResults:
                 self._driver.commit()
             return answer
         except BaseException:
-            if not joined and self._driver.in_transaction():
-                runtime.shielded(self._driver.rollback())
+            if not joined:
+                runtime.shielded(retreat(self._driver))
             raise
 
     def _install(self) -> None:
         try:
             self._driver.begin(self._driver.dialect.statement("result_schema"))
             self._driver.commit()
-        except Exception as error:
-            if self._driver.in_transaction():
-                self._driver.rollback()
+        except BaseException as error:
+            runtime.shielded(retreat(self._driver))
             if not self._driver.dialect.is_already_there(error):
                 raise
 

@@ -7,6 +7,7 @@ from fencepost._runtime import aio as runtime
 from fencepost.core.token import LARGEST
 from fencepost.errors import FencepostError, Refused, Stale
 from fencepost.fences.protocol import check, mark_of
+from fencepost.fences.sql._async.retreat import retreat
 from fencepost.fences.sql.dialect import MYSQL, literal, mark_in, row_key
 from fencepost.fences.sql.driver import aio as driver
 from fencepost.fences.sql.statement import Answer
@@ -35,8 +36,8 @@ class AsyncMark:
             if not joined:
                 await self._driver.commit()
         except BaseException as error:
-            if not joined and self._driver.in_transaction():
-                await self._driver.rollback()
+            if not joined:
+                await runtime.shielded(retreat(self._driver))
             _explain(error)
             raise
 
@@ -177,11 +178,11 @@ class AsyncMark:
         return mark_of(name, token)
 
     async def _back_out(self, joined: bool, place: int) -> None:
+        if not joined:
+            await retreat(self._driver)
+            return
         try:
-            if not joined:
-                # Also where none seems open: one that was cancelled may be opening it in a thread just now.
-                await self._driver.rollback()
-            elif self._dialect.raises:
+            if self._dialect.raises:
                 outer = f"SAVEPOINT fencepost_claim_{place}"
                 await self._driver.script(f"ROLLBACK TO {outer}", f"RELEASE {outer}")
         except Exception:

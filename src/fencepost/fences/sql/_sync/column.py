@@ -4,8 +4,10 @@
 from collections.abc import Sequence
 from typing import Any
 
+from fencepost._runtime import threads as runtime
 from fencepost.errors import Stale
 from fencepost.fences.protocol import Tokened, mark_of, token_of
+from fencepost.fences.sql._sync.retreat import retreat
 from fencepost.fences.sql.dialect import MYSQL
 from fencepost.fences.sql.driver import threads as driver
 from fencepost.fences.sql.statement import Answer, quoted
@@ -91,12 +93,12 @@ class RowFence:
         joined = self._driver.in_transaction()
         try:
             answer = self._driver.run(sql, params)
-        except BaseException:
             if not joined and self._driver.in_transaction():
-                self._driver.rollback()
+                self._driver.commit()
+        except BaseException:
+            if not joined:
+                runtime.shielded(retreat(self._driver))
             raise
-        if not joined and self._driver.in_transaction():
-            self._driver.commit()
         return answer
 
     def _missing(self, key: Any) -> LookupError:
