@@ -12,6 +12,7 @@ from typing import cast
 import pytest
 import uvloop
 
+from fencepost._runtime import fork
 from fencepost._runtime.protocol import Protocol
 
 
@@ -86,3 +87,12 @@ async def test_a_connection_that_is_over_is_none_of_the_child_s_business() -> No
         await asyncio.sleep(0)
     assert as_child(lambda: listener.error is not None)
     far.close()
+
+
+def test_what_is_called_in_a_child_is_called_in_order_and_knows_that_it_is_the_child() -> None:
+    seen: list[tuple[str, int]] = []
+    before = fork.generation()
+    fork.in_child(lambda: seen.append(("first", fork.generation())))
+    fork.in_child(lambda: seen.append(("second", fork.generation())))
+    assert as_child(lambda: seen == [("first", before + 1), ("second", before + 1)])
+    assert seen == []

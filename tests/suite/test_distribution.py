@@ -20,6 +20,8 @@ pytestmark = pytest.mark.unit
         ("tests/fences/redis/test_redis.py::test_a[sync]", "redis"),
         ("tests/fences/test_file.py::test_a", "fences"),
         ("tests/core/test_url.py::test_a", "core"),
+        ("tests/platform/test_platform.py::test_a[etcd]", "etcd"),
+        ("tests/platform/test_platform.py::test_a[macos]", "platform"),
     ],
 )
 def test_tests_of_one_kind_need_the_same_servers(test: str, servers: str) -> None:

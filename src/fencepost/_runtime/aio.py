@@ -8,6 +8,7 @@ from types import TracebackType
 from typing import Any, ClassVar, Protocol, TypeAlias, TypeVar
 
 from fencepost._runtime.clock import LONGEST_NAP, boottime
+from fencepost._runtime.timeout import DONTWAIT
 
 T = TypeVar("T")
 Work: TypeAlias = Callable[[], Coroutine[Any, Any, T]]
@@ -191,12 +192,12 @@ class Inbox:
     async def receive(self, timeout: float) -> bytes | None:
         """The next, or None if there is none within `timeout` seconds, or a little earlier."""
         try:
-            return self._source.recv(self._most, socket.MSG_DONTWAIT)
+            return self._source.recv(self._most, DONTWAIT)
         except BlockingIOError:
             if not await readable(self._source.fileno(), timeout):
                 return None
         try:
-            return self._source.recv(self._most, socket.MSG_DONTWAIT)
+            return self._source.recv(self._most, DONTWAIT)
         except BlockingIOError:
             return None
 

@@ -1,7 +1,8 @@
 """Which process this is: a number that changes in the child of every fork."""
 
 import os
-from typing import Protocol
+from collections.abc import Callable
+from typing import Any, Protocol
 from weakref import WeakSet
 
 # To be read as `fork.current` where a call would show: an import of the name would keep the parent's.
@@ -40,4 +41,16 @@ def _forked() -> None:
         each.forked()
 
 
-os.register_at_fork(after_in_child=_forked)
+def in_child(callback: Callable[[], object]) -> None:
+    """From now on it is called in each child, before the code that forked goes on there: in the order of these calls.
+
+    One that fails is reported, and keeps no other from being called.
+    """
+    if _register is not None:
+        _register(after_in_child=callback)
+
+
+# Where it is missing, there are no forks.
+_register: Any = getattr(os, "register_at_fork", None)
+# The first of all: whatever the others do, they do it in the child.
+in_child(_forked)

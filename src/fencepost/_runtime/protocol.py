@@ -4,6 +4,8 @@ import asyncio
 import os
 from weakref import WeakSet
 
+from fencepost._runtime import fork
+
 ROOM = 65_536
 
 
@@ -59,4 +61,4 @@ def _forked() -> None:
         os.close(nothing)
 
 
-os.register_at_fork(after_in_child=_forked)
+fork.in_child(_forked)

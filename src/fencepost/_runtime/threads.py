@@ -3,8 +3,6 @@
 import heapq
 import itertools
 import math
-import os
-import select
 import socket
 import struct
 import sys
@@ -14,7 +12,10 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Any, ClassVar, Protocol, TypeAlias, TypeVar
 
+from fencepost._runtime import fork
 from fencepost._runtime.clock import LONGEST_NAP, boottime
+from fencepost._runtime.readiness import READ, poll
+from fencepost._runtime.timeout import DONTWAIT
 
 T = TypeVar("T")
 Work: TypeAlias = Callable[[], T]
@@ -210,7 +211,7 @@ def _forked() -> None:
     _bell = _Bell()
 
 
-os.register_at_fork(after_in_child=_forked)
+fork.in_child(_forked)
 
 
 class Worker:
@@ -241,9 +242,9 @@ def shielded(result: T) -> T:
 
 def readable(fd: int, timeout: float | None) -> bool:
     """Whether `fd` has something to read within `timeout` seconds. One waiter per descriptor."""
-    poll = select.poll()
-    poll.register(fd, select.POLLIN)
-    return bool(poll.poll(None if timeout is None else math.ceil(timeout * 1000)))
+    waiting = poll()
+    waiting.register(fd, READ)
+    return bool(waiting.poll(None if timeout is None else math.ceil(timeout * 1000)))
 
 
 class Inbox:
@@ -260,8 +261,8 @@ class Inbox:
         self._source = source
         self._most = most
         self._patience = 0
-        self._poll = select.poll()
-        self._poll.register(source, select.POLLIN)
+        self._poll = poll()
+        self._poll.register(source, READ)
 
     def receive(self, timeout: float) -> bytes | None:
         """The next, or None if there is none within `timeout` seconds, or a little earlier."""
@@ -277,11 +278,11 @@ class Inbox:
 
     def catch(self, seconds: float) -> bytes | None:
         """The next if it comes within so few seconds: awake until then, so that nobody has to wake us."""
-        poll, until = self._poll.poll, boottime() + seconds
-        while not poll(0):
+        look, until = self._poll.poll, boottime() + seconds
+        while not look(0):
             if boottime() >= until:
                 return None
-        return self._source.recv(self._most, socket.MSG_DONTWAIT)
+        return self._source.recv(self._most, DONTWAIT)
 
 
 _PROCESS = object()

@@ -1,24 +1,24 @@
 """A connected socket that blocks its one caller at a time, and no longer than it is told to."""
 
 import math
-import os
-import select
 import socket
 import ssl
-import struct
 from time import monotonic
 from weakref import WeakSet
 
-from fencepost._runtime import threads
+from fencepost._runtime import fork, threads
+from fencepost._runtime.readiness import READ, WRITE, poll
+from fencepost._runtime.timeout import BY_KERNEL, DONTWAIT, allow_reading, allow_writing
 
 
 class Wire:
     """Time-outs are the kernel's: Python's own would poll before every read. TLS has no other than Python's."""
 
-    __slots__ = ("__weakref__", "_patience", "allowed", "is_hurried", "socket", "until", "used_at")
+    __slots__ = ("__weakref__", "_by_kernel", "_patience", "allowed", "is_hurried", "socket", "until", "used_at")
 
     def __init__(self, connected: socket.socket, patience: float) -> None:
         self.socket = connected
+        self._by_kernel = BY_KERNEL and not isinstance(connected, ssl.SSLSocket)
         self._patience = -1.0
         self.used_at = monotonic()
         self.begin(patience)
@@ -29,13 +29,12 @@ class Wire:
         if seconds == self._patience:
             return
         self._patience = seconds
-        if isinstance(self.socket, ssl.SSLSocket):
-            self.socket.settimeout(seconds)
-        else:
+        if self._by_kernel:
             self.socket.settimeout(None)
-            allowed = _timeval(seconds)
-            self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, allowed)
-            self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, allowed)
+            allow_reading(self.socket, seconds)
+            allow_writing(self.socket, seconds)
+        else:
+            self.socket.settimeout(seconds)
 
     def begin(self, patience: float) -> None:
         """Before an exchange that may take so long: no read or write of it takes longer than its caller has time."""
@@ -46,11 +45,11 @@ class Wire:
         self.is_hurried = seconds < patience
         # To tell the kernel takes as long as a tenth of a call: about the same will do, and sending seldom waits.
         if not seconds * 0.9 <= self._patience <= seconds * 1.02:
-            if self._patience < 0 or isinstance(self.socket, ssl.SSLSocket):
+            if self._patience < 0 or not self._by_kernel:
                 self.patience(seconds)
             else:
                 self._patience = seconds
-                self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, _timeval(seconds))
+                allow_reading(self.socket, seconds)
 
     def go_on(self) -> None:
         """Between two reads of an exchange: all of it together has the time that `begin` gave.
@@ -62,28 +61,28 @@ class Wire:
             raise TimeoutError
         if left < self._patience * 0.9:
             self._patience = left
-            if isinstance(self.socket, ssl.SSLSocket):
-                self.socket.settimeout(left)
+            if self._by_kernel:
+                allow_reading(self.socket, left)
             else:
-                self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, _timeval(left))
+                self.socket.settimeout(left)
 
     def send(self, data: bytes, seconds: float | None = None) -> None:
         """All of it, in the time of the exchange or in so many seconds, also if the other side takes it bit by bit."""
-        encrypted = isinstance(self.socket, ssl.SSLSocket)
-        flags = 0 if encrypted else socket.MSG_DONTWAIT
+        flags = DONTWAIT if self._by_kernel else 0
         try:
-            sent = self.socket.send(data, flags)
+            # Without the flag it would wait as long as whoever reads has said. So it is asked first, below.
+            sent = self.socket.send(data, flags) if flags or isinstance(self.socket, ssl.SSLSocket) else 0
         except BlockingIOError:
             sent = 0
         if sent == len(data):
             return
         until = self.until if seconds is None else monotonic() + seconds
         rest = memoryview(data)
-        poll = select.poll()
-        poll.register(self.socket, select.POLLOUT)
+        waiting = poll()
+        waiting.register(self.socket, WRITE)
         while rest := rest[sent:]:
             left = until - monotonic()
-            if left <= 0 or not poll.poll(math.ceil(left * 1000)):
+            if left <= 0 or not waiting.poll(math.ceil(left * 1000)):
                 raise TimeoutError
             try:
                 sent = self.socket.send(rest, flags)
@@ -92,9 +91,9 @@ class Wire:
 
     def is_readable(self) -> bool:
         """Whether something was said that nobody has read, or the other side has closed it."""
-        poll = select.poll()
-        poll.register(self.socket, select.POLLIN)
-        return bool(poll.poll(0))
+        waiting = poll()
+        waiting.register(self.socket, READ)
+        return bool(waiting.poll(0))
 
     def wake(self) -> None:
         """End a read that another thread is in."""
@@ -112,10 +111,6 @@ class Wire:
         # Whoever was interrupted on the way to closing it is told nothing: the socket is closed all the same.
         if hasattr(self, "socket"):
             self.socket.close()
-
-
-def _timeval(seconds: float) -> bytes:
-    return struct.pack("ll", int(seconds), int(seconds % 1 * 1_000_000) or 1)
 
 
 def dial(host: str, port: int, patience: float, tls: ssl.SSLContext | None) -> socket.socket:
@@ -156,4 +151,4 @@ def _forked() -> None:
         wire.close()
 
 
-os.register_at_fork(after_in_child=_forked)
+fork.in_child(_forked)

@@ -37,8 +37,8 @@ def operator() -> str:
 
     try:
         user = getpass.getuser()
-    except (KeyError, OSError):
-        user = str(os.getuid())
+    except (ImportError, KeyError, OSError):
+        user = str(os.getuid()) if hasattr(os, "getuid") else "somebody"
     return os.environ.get("FENCEPOST_HOLDER") or f"{user}@{socket.gethostname()}"
 
 

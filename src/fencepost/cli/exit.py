@@ -18,7 +18,8 @@ LOST = 76
 NOT_EXECUTABLE = 126
 NOT_FOUND = 127
 INTERRUPTED = 128 + signal.SIGINT
-BROKEN_PIPE = 128 + signal.SIGPIPE
+# Not every platform has the signal.
+BROKEN_PIPE = 128 + getattr(signal, "SIGPIPE", 13)
 
 
 def code_for(error: FencepostError) -> int:

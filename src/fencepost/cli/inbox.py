@@ -31,7 +31,9 @@ class Inbox:
         self._before: dict[int, object] = {}
 
     def __enter__(self) -> Self:
-        self._read, self._write = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+        self._read, self._write = os.pipe()
+        os.set_blocking(self._read, False)
+        os.set_blocking(self._write, False)
         self._poll = select.poll()
         self._poll.register(self._read, select.POLLIN)
         self._wakeup_before = signal.set_wakeup_fd(self._write, warn_on_full_buffer=False)

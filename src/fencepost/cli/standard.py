@@ -14,7 +14,7 @@ def ensure_streams() -> None:
         try:
             os.fstat(descriptor)
         except OSError:
-            os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
+            os.open(os.devnull, os.O_RDWR)
     for name in ("stdin", "stdout", "stderr"):
         stream = getattr(sys, name)
         if stream is None:

@@ -8,6 +8,7 @@ import difflib
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from fencepost._runtime.platform import lacking
 from fencepost.errors import Unsupported
 
 if TYPE_CHECKING:
@@ -18,18 +19,36 @@ GROUP = "fencepost.engines"
 
 
 class Entry(NamedTuple):
-    """Where an engine lives, and the extra that installs its driver."""
+    """Where an engine lives, the extra that installs its driver, and what it needs that not every platform has."""
 
     module: str
     extra: str | None = None
+    calls: tuple[str, ...] = ()
+    instead: str = ""
+
+
+# Who waits for whom is known by pidfds, who may write by a lock on a file, and news come by datagrams beside it.
+_EMBEDDED = (
+    "os.pidfd_open",
+    "select.epoll",
+    "fcntl.flock",
+    "select.poll",
+    "socket.AF_UNIX",
+    "socket.MSG_DONTWAIT",
+    "time.CLOCK_BOOTTIME",
+)
 
 
 BUILT_IN = {
     "memory": Entry("fencepost.engines.memory"),
-    "sqlite": Entry("fencepost.engines.sqlite"),
+    "sqlite": Entry(
+        "fencepost.engines.sqlite",
+        calls=_EMBEDDED,
+        instead="memory:// within one process, or a server, such as redis://",
+    ),
     "redis": Entry("fencepost.engines.redis"),
     "rediss": Entry("fencepost.engines.redis"),
-    "redis+unix": Entry("fencepost.engines.redis"),
+    "redis+unix": Entry("fencepost.engines.redis", calls=("socket.AF_UNIX",), instead="redis://"),
     "redis+sentinel": Entry("fencepost.engines.redis.sentinel"),
     "redis+cluster": Entry("fencepost.engines.redis.cluster"),
     "etcd": Entry("fencepost.engines.etcd"),
@@ -62,6 +81,8 @@ def _load(scheme: str, half: str, name: str) -> Any:
     """Only the half that is needed: a blocking program need not wait for asyncio."""
     if scheme in BUILT_IN:
         entry = BUILT_IN[scheme]
+        if missing := lacking(*entry.calls):
+            raise Unsupported(f"{scheme}:// does not run where Python has no {missing[0]}: use {entry.instead}")
         return getattr(_import(scheme, f"{entry.module}.{half}", entry.extra), name)
     plugins = _plugins()
     if scheme not in plugins:

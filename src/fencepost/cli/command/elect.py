@@ -7,6 +7,7 @@ import click
 
 from fencepost.cli import exit, option, say
 from fencepost.cli.connection import complete_name, onlooker
+from fencepost.cli.ground import need_process_groups
 from fencepost.errors import printable
 
 if TYPE_CHECKING:
@@ -55,6 +56,7 @@ def elect(
         return _observe(name, url, as_json) if observe else _show(name, url, as_json)
     if observe:
         raise click.UsageError("--observe only looks: give it or a COMMAND, not both")
+    need_process_groups()
     from fencepost.cli.connection import address
     from fencepost.cli.grace import plan
     from fencepost.cli.holding import Order

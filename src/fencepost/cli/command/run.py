@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 import click
 
 from fencepost.cli import exit, option, say
+from fencepost.cli.ground import need_process_groups
 
 if TYPE_CHECKING:
     from fencepost.primitives._sync.acquirable import Acquirable
@@ -80,6 +81,7 @@ def run(
     fencepost run migrate --once v42 -- ./migrate.sh
     fencepost run report --cron '0 3 * * *' -- ./report.sh
     """
+    need_process_groups()
     from fencepost.cli.connection import address
     from fencepost.cli.grace import plan
     from fencepost.cli.holding import Order

@@ -9,13 +9,13 @@ a signal handler, the queues are made again and everybody looks.
 
 import itertools
 import math
-import os
 import time
 from collections import deque
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 from typing import TypeVar
 
+from fencepost._runtime import fork
 from fencepost._runtime.state import StateLock
 from fencepost.contract.answer import Busy, Eviction, Gone, Granted, Queued, Renewal, Snapshot, Standing
 from fencepost.core.claim import Ask, Claim, Mode, Request, admits, admitted
@@ -418,4 +418,4 @@ def book(name: str) -> Book:
 
 
 # A forked child starts with empty books: what stands in the parent's is not its own to see or free.
-os.register_at_fork(after_in_child=_books.clear)
+fork.in_child(_books.clear)

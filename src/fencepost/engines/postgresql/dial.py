@@ -5,7 +5,6 @@ connect step by step. So each host, and each address that its name stands for, i
 """
 
 import random
-import select
 import socket
 from collections.abc import Generator
 from time import monotonic
@@ -13,11 +12,12 @@ from time import monotonic
 from psycopg import pq
 from psycopg.conninfo import make_conninfo
 
+from fencepost._runtime.readiness import READ, WRITE
 from fencepost.engines.postgresql.address import PORT, Address
 from fencepost.engines.postgresql.trouble import late, not_let_in
 from fencepost.engines.postgresql.wire.size import LARGEST_GREETING, received
 
-# A descriptor, the event of `select.poll` to wait for on it, and for how many seconds. Sent back is whether it came.
+# A descriptor, READ or WRITE to wait for on it, and for how many seconds. Sent back is whether it came.
 Step = tuple[int, int, float]
 # What comes of one attempt: a connection, or why there is none.
 Attempt = Generator[Step, bool, pq.abc.PGconn | str]
@@ -74,7 +74,7 @@ def _resolve(host: str, port: int | None) -> list[str]:
 def _try(conninfo: str, until: float) -> Attempt:
     """A connection; or what libpq said, or nothing if nobody answered in time."""
     connection: pq.abc.PGconn = pq.PGconn.connect_start(conninfo.encode())
-    state, event = int(pq.PollingStatus.WRITING), select.POLLOUT
+    state, event = int(pq.PollingStatus.WRITING), WRITE
     try:
         while connection.status != pq.ConnStatus.BAD and state != pq.PollingStatus.FAILED:
             if not (yield connection.socket, event, max(0.0, until - monotonic())):
@@ -86,7 +86,7 @@ def _try(conninfo: str, until: float) -> Attempt:
             if connection.status != pq.ConnStatus.BAD and received(connection.socket) > LARGEST_GREETING:
                 connection.finish()
                 return "it says too much before it lets anybody in"
-            event = select.POLLIN if state == pq.PollingStatus.READING else select.POLLOUT
+            event = READ if state == pq.PollingStatus.READING else WRITE
         told = connection.get_error_message()
         connection.finish()
         return told or "no answer"

@@ -4,9 +4,10 @@ A lock on a file belongs to the open file, which parent and child share: a paren
 would leave it shut for as long as the child lives. The child closes its copies and touches nothing else.
 """
 
-import os
 from typing import Protocol
 from weakref import WeakSet
+
+from fencepost._runtime import fork
 
 
 class Inherited(Protocol):
@@ -27,7 +28,7 @@ def _forked() -> None:
     _open.clear()
 
 
-os.register_at_fork(after_in_child=_forked)
+fork.in_child(_forked)
 
 
 def never_close(connection: object) -> None:

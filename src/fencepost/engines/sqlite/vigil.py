@@ -26,7 +26,7 @@ class Vigil:
 
     def __init__(self, *, able: bool) -> None:
         # Alone on a processor, staying awake would keep it from whoever has the lock.
-        self._able = able and len(os.sched_getaffinity(0)) > 1
+        self._able = able and _processors() > 1
         self._processors = os.cpu_count() or 1
         self._vain = 0
         # For how many claims to sleep, and how many until the next look.
@@ -68,3 +68,8 @@ def runnable() -> int:
             os.close(fd)
     except (OSError, ValueError, IndexError):
         return 0
+
+
+def _processors() -> int:
+    """How many this process may run on."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

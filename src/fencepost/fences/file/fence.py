@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from fencepost.core.name import check_name
 from fencepost.errors import FencepostError
 from fencepost.fences.file.content import GuardedFile
-from fencepost.fences.file.lock import locked
+from fencepost.fences.file.lock import check_platform, locked
 from fencepost.fences.file.mark import decode, encode
 from fencepost.fences.file.replacement import replace
 from fencepost.fences.protocol import Tokened, check, token_of
@@ -44,6 +44,7 @@ class FileFence:
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
+        check_platform()
         # Resolved once, so that a link or a change of folder does not lead to other marks.
         self._path = os.path.realpath(os.fspath(path))
         if os.path.isdir(self._path):

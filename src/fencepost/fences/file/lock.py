@@ -1,12 +1,24 @@
 """The lock beside a guarded file: one block at a time, over all processes and threads of the host."""
 
-import fcntl
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from stat import S_IMODE
 
+from fencepost._runtime.platform import lacking
+from fencepost.errors import Unsupported
 from fencepost.fences.file.replacement import adopt
+
+_MISSING = lacking("fcntl.flock", "os.fchown")
+if not _MISSING:
+    import fcntl
+
+
+def check_platform() -> None:
+    if _MISSING:
+        raise Unsupported(
+            f"a file fence does not run here, where Python has no {', '.join(_MISSING)}: keep the data in a database"
+        )
 
 
 @contextmanager

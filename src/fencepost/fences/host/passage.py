@@ -1,12 +1,24 @@
 """One at a time for each name, over all processes, threads and tasks of the host."""
 
-import fcntl
 import os
 import struct
+import sys
 from hashlib import sha256
+
+from fencepost._runtime.platform import lacking
+from fencepost.errors import Unsupported
+
+_MISSING = lacking("fcntl.F_OFD_SETLK")
+if not _MISSING:
+    import fcntl
 
 # struct flock, as Linux has it: type, whence, start, length, pid.
 _LAYOUT = "hhqqi4x"
+
+
+def check_platform() -> None:
+    if _MISSING or sys.platform != "linux":
+        raise Unsupported("a host fence needs Linux's locks of open files: keep the marks in a database, by a SqlFence")
 
 
 class Passage:

@@ -1,6 +1,5 @@
 """How much a server may say in one go. libpq takes in whatever comes, and keeps it all until an answer is complete."""
 
-import os
 import socket
 import sys
 
@@ -9,11 +8,14 @@ LARGEST = 64 << 20
 LARGEST_GREETING = 1 << 20
 # Where the kernel counts the bytes that came, in what it tells of a connection (`struct tcp_info`).
 _RECEIVED = slice(128, 136)
+_COUNTED = sys.platform == "linux" and hasattr(socket, "TCP_INFO")
 
 
 def received(fileno: int) -> int:
-    """How many bytes have come on a connection; 0 where nobody counts them, as on a Unix socket."""
-    with socket.socket(fileno=os.dup(fileno)) as twin:
+    """How many bytes have come on a connection; 0 where nobody counts them, as on a Unix socket or not on Linux."""
+    if not _COUNTED:
+        return 0
+    with socket.socket(fileno=socket.dup(fileno)) as twin:
         try:
             info = twin.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _RECEIVED.stop)
         except OSError:

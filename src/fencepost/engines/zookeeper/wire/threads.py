@@ -1,10 +1,7 @@
 """The blocking connection: whoever comes first reads for all, and rings for the next."""
 
-import os
-import select
 import socket
 import ssl
-import struct
 from collections.abc import Sequence
 from time import monotonic
 from weakref import WeakSet
@@ -12,6 +9,8 @@ from weakref import WeakSet
 from fencepost._runtime import fork
 from fencepost._runtime import threads as runtime
 from fencepost._runtime.clock import LONGEST_NAP, boottime
+from fencepost._runtime.readiness import READ, poll
+from fencepost._runtime.timeout import BY_KERNEL, allow_reading, allow_writing
 from fencepost._runtime.watch import Watch
 from fencepost.engines.zookeeper.frame import Intake, OnEvent
 from fencepost.engines.zookeeper.jute import Reply, buffer, frame
@@ -82,9 +81,11 @@ class Connection:
             made.settimeout(runtime.patience(within))
             self._socket = tls.wrap_socket(made, server_hostname=host[0])
             self._socket.settimeout(self._patience)
-        else:
+        elif BY_KERNEL:
             made.settimeout(None)
-            made.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, _timeval(self._patience))
+            allow_writing(made, self._patience)
+        else:
+            made.settimeout(self._patience)
 
     def greet(self, hello: bytes, within: float) -> bytes:
         """Send the connect request; what the server answers."""
@@ -201,9 +202,14 @@ class Connection:
     def _plain(self, source: socket.socket, left: float) -> bytes:
         """The kernel keeps the time: Python's own time-outs poll before every read."""
         seconds = min(left, LONGEST_NAP)
+        if not BY_KERNEL:
+            # The time-out of the socket is for those who send: it is not to be changed under them.
+            if not runtime.readable(source.fileno(), seconds):
+                raise TimeoutError
+            return source.recv(CHUNK)
         if not seconds * 0.9 <= self._allowed <= seconds * 1.05:
             self._allowed = seconds
-            source.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, _timeval(seconds))
+            allow_reading(source, seconds)
         return source.recv(CHUNK)
 
     def _decrypt(self, source: ssl.SSLSocket, left: float) -> bytes:
@@ -229,11 +235,11 @@ class Connection:
             return
         try:
             source = self._socket
-            poll = select.poll()
+            waiting = poll()
             if source is not None:
-                poll.register(source, select.POLLIN)
+                waiting.register(source, READ)
                 for _ in range(MOST_GLANCES):
-                    if not poll.poll(0):
+                    if not waiting.poll(0):
                         break
                     if isinstance(source, ssl.SSLSocket):
                         self._take_in(self._decrypt(source, LEAST))
@@ -266,11 +272,7 @@ def _forked() -> None:
         connection.close()
 
 
-os.register_at_fork(after_in_child=_forked)
-
-
-def _timeval(seconds: float) -> bytes:
-    return struct.pack("ll", *divmod(max(1, int(seconds * 1_000_000)), 1_000_000))
+fork.in_child(_forked)
 
 
 def connect(

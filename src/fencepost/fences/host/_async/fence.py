@@ -10,7 +10,7 @@ from fencepost._runtime import aio as runtime
 from fencepost.core.backoff import backoff
 from fencepost.core.name import check_name
 from fencepost.fences.host import mark
-from fencepost.fences.host.passage import Passage
+from fencepost.fences.host.passage import Passage, check_platform
 from fencepost.fences.protocol import Tokened, token_of
 
 FIRST, MOST = 0.0005, 0.02
@@ -28,6 +28,7 @@ class AsyncHostFence:
     """
 
     def __init__(self, path: "str | os.PathLike[str]") -> None:
+        check_platform()
         # One lock file, however the marks are reached.
         self._path = os.path.realpath(path)
 

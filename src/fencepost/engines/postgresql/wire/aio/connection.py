@@ -1,25 +1,30 @@
 """Asynchronous connections: the event loop reads what comes, whoever asked for it."""
 
 import asyncio
-import os
-import select
+import socket
 from collections.abc import Callable
 from weakref import WeakSet
 
 from psycopg import OperationalError, pq
 
 from fencepost._runtime import aio as runtime
+from fencepost._runtime import fork
 from fencepost._runtime.clock import LONGEST_NAP, boottime
+from fencepost._runtime.readiness import READ
 from fencepost.engines.postgresql.address import Address
 from fencepost.engines.postgresql.dial import dial
 from fencepost.engines.postgresql.query import Parameter, Query, check
 from fencepost.engines.postgresql.trouble import late, lost
 from fencepost.engines.postgresql.wire.size import LARGEST, received
+from fencepost.errors import Unsupported
 
 COPYING = (pq.ExecStatus.COPY_IN, pq.ExecStatus.COPY_OUT, pq.ExecStatus.COPY_BOTH)
 LEAST_DIAL = 1.0
 # The schema is made once, and whoever comes while it is being made waits for that.
 SCRIPT_PATIENCE = 5.0
+NO_READERS = (
+    "postgresql needs an event loop with add_reader, and this one has none: on Windows use asyncio.SelectorEventLoop"
+)
 Result = pq.abc.PGresult
 
 
@@ -32,7 +37,7 @@ class Connection:
         conn.nonblocking = 1
         self.address = address
         # Of our own: libpq closes its descriptor as soon as it sees the end, and the number is used again.
-        self.fileno = os.dup(conn.socket)
+        self.fileno = socket.dup(conn.socket)
         self.pid = conn.backend_pid
         self.pooled = True
         self._patience = patience
@@ -205,7 +210,7 @@ class Connection:
                 self._loop.remove_reader(self.fileno)
                 self._loop.remove_writer(self.fileno)
             _open.discard(self)
-            os.close(self.fileno)
+            socket.close(self.fileno)
             self._conn.finish()
             self._settle()
 
@@ -217,7 +222,7 @@ class Connection:
         """In a forked child: the connection is the parent's, so nothing is said, and the child's copy is shut."""
         self._is_open = False
         for descriptor in {self.fileno, self._conn.socket if self._conn.status == pq.ConnStatus.OK else self.fileno}:
-            os.close(descriptor)
+            socket.close(descriptor)
 
 
 def _resolve(future: "asyncio.Future[Result | None]") -> None:
@@ -234,7 +239,7 @@ def _forked() -> None:
     _open.clear()
 
 
-os.register_at_fork(after_in_child=_forked)
+fork.in_child(_forked)
 
 
 async def connect(address: Address, patience: float) -> Connection:
@@ -255,10 +260,11 @@ async def _came(fileno: int, event: int, seconds: float) -> bool:
     """Whether the event came in time."""
     loop = asyncio.get_running_loop()
     future = loop.create_future()
-    add, remove = (
-        (loop.add_reader, loop.remove_reader) if event == select.POLLIN else (loop.add_writer, loop.remove_writer)
-    )
-    add(fileno, _resolve, future)
+    add, remove = (loop.add_reader, loop.remove_reader) if event == READ else (loop.add_writer, loop.remove_writer)
+    try:
+        add(fileno, _resolve, future)
+    except NotImplementedError as error:
+        raise Unsupported(NO_READERS) from error
     try:
         async with asyncio.timeout(seconds):
             await future

@@ -1,8 +1,6 @@
 """Blocking connections: the thread that asks reads the answer."""
 
 import math
-import os
-import select
 import socket
 from collections.abc import Callable
 from time import monotonic
@@ -10,8 +8,10 @@ from weakref import WeakSet
 
 from psycopg import OperationalError, pq
 
+from fencepost._runtime import fork
 from fencepost._runtime import threads as runtime
 from fencepost._runtime.clock import LONGEST_NAP, boottime
+from fencepost._runtime.readiness import READ, WRITE, poll
 from fencepost.engines.postgresql.address import Address
 from fencepost.engines.postgresql.dial import dial
 from fencepost.engines.postgresql.query import Parameter, Query, check
@@ -55,13 +55,13 @@ class Connection:
         conn.nonblocking = 1
         self.address = address
         # Of our own: libpq closes its descriptor as soon as it sees the end, and the number is used again.
-        self.fileno = os.dup(conn.socket)
+        self.fileno = socket.dup(conn.socket)
         self.pid = conn.backend_pid
         self.pooled = True
         self.used_at = monotonic()
         self._patience = max(1, math.ceil(patience * 1000))
-        self._poll = select.poll()
-        self._poll.register(self.fileno, select.POLLIN)
+        self._poll = poll()
+        self._poll.register(self.fileno, READ)
         self._wait = self._poll.poll
         # Empty while a pooler may be in between.
         self._prepared: set[bytes] = set()
@@ -154,6 +154,7 @@ class Connection:
             # Noted before the answer, which we may not stay for: the server would not let us name it twice.
             self._prepared.add(query.name)
             self._preparing = query.name
+            self._asked_at = monotonic()
             self._owing = True
             self._conn.send_prepare(query.name, query.text)
             self._pay(own=True)
@@ -199,12 +200,12 @@ class Connection:
 
     def _flush(self, until: float) -> bool:
         """Send what did not go at once; whether all of it went in time."""
-        poll = select.poll()
-        poll.register(self.fileno, select.POLLIN | select.POLLOUT)
+        waiting = poll()
+        waiting.register(self.fileno, READ | WRITE)
         while self._conn.flush():
-            if not (ready := poll.poll(_left(until))):
+            if not (ready := waiting.poll(_left(until))):
                 return False
-            if ready[0][1] & select.POLLIN:
+            if ready[0][1] & READ:
                 # It may not read before we do.
                 self._conn.consume_input()
         return True
@@ -235,13 +236,18 @@ class Connection:
 
     def on_end(self, callback: Callable[[], object]) -> None:
         """Call back as soon as the server ends the connection, also while nobody reads from it."""
-        watch.add(self.fileno, select.POLLRDHUP, callback)
+        watch.end(self, callback)
+
+    @property
+    def asked(self) -> float | None:
+        """When something was asked last, for those who watch for the end; None while an answer is owed."""
+        return None if self._owing else self._asked_at
 
     def wake(self) -> None:
         """End it for a thread that reads from it: that one closes it."""
         if self._is_open:
             try:
-                with socket.socket(fileno=os.dup(self.fileno)) as twin:
+                with socket.socket(fileno=socket.dup(self.fileno)) as twin:
                     twin.shutdown(socket.SHUT_RDWR)
             except OSError:
                 pass
@@ -251,7 +257,7 @@ class Connection:
             self._is_open = False
             watch.remove(self.fileno)
             _open.discard(self)
-            os.close(self.fileno)
+            socket.close(self.fileno)
             self._conn.finish()
 
     def __del__(self) -> None:
@@ -262,7 +268,7 @@ class Connection:
         """In a forked child: the connection is the parent's, so nothing is said, and the child's copy is shut."""
         self._is_open = False
         for descriptor in {self.fileno, self._conn.socket if self._conn.status == pq.ConnStatus.OK else self.fileno}:
-            os.close(descriptor)
+            socket.close(descriptor)
 
 
 def _hurry(milliseconds: int) -> int:
@@ -284,7 +290,7 @@ def _forked() -> None:
     _open.clear()
 
 
-os.register_at_fork(after_in_child=_forked)
+fork.in_child(_forked)
 
 
 def connect(address: Address, patience: float) -> Connection:
@@ -294,9 +300,9 @@ def connect(address: Address, patience: float) -> Connection:
     try:
         fileno, event, seconds = next(steps)
         while True:
-            poll = select.poll()
-            poll.register(fileno, event)
-            fileno, event, seconds = steps.send(bool(poll.poll(math.ceil(runtime.patience(seconds) * 1000))))
+            waiting = poll()
+            waiting.register(fileno, event)
+            fileno, event, seconds = steps.send(bool(waiting.poll(math.ceil(runtime.patience(seconds) * 1000))))
     except StopIteration as done:
         return Connection(done.value, address, wanted)
     finally:

@@ -1,6 +1,5 @@
 """Hearing what the server tells of its own accord: one of those who wait reads for all."""
 
-import select
 from collections.abc import Callable
 
 from fencepost._runtime import threads as runtime
@@ -33,7 +32,7 @@ class Ear:
         self._connection = connection
         self.is_open = True
         if connection is not None and unattended:
-            watch.add(connection.fileno, select.POLLIN, lambda: self._hear(connection))
+            watch.news(connection.fileno, lambda: self._hear(connection))
 
     def wait(self, waiter: Waiter, until: float) -> None:
         """Return when the waiter has news, or at `until`. `Unavailable` if nothing can be heard any more."""

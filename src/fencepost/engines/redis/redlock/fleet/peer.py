@@ -1,15 +1,16 @@
 """One node, on a socket that never blocks: connecting, greeting and talking, a step at a time."""
 
 import os
-import select
 import socket
 import ssl
 from collections import deque
 from collections.abc import Iterator, Sequence
-from errno import EINPROGRESS
+from errno import EINPROGRESS, EWOULDBLOCK
 from time import monotonic
 from weakref import WeakSet
 
+from fencepost._runtime import fork
+from fencepost._runtime.readiness import READ, WRITE, poll
 from fencepost.engines.redis.address import Address
 from fencepost.engines.redis.resp import Parser, Reply, ReplyError
 from fencepost.engines.redis.trouble import explain
@@ -18,6 +19,8 @@ CHUNK = 65536
 # What nearly every answer fits into: see wire/threads/connection.py.
 SMALL_CHUNK = 256
 TRUSTED = 1.0
+# What a platform says of a connection that is not made at once: the second is Windows.
+UNDER_WAY = (EINPROGRESS, EWOULDBLOCK)
 NOT_NOW = (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError)
 # Tickets of what is said to a node; what it answers has the ticket of what it answers to.
 GREETING, NOBODY, PUSHED = 0, -1, -2
@@ -79,7 +82,7 @@ class Peer:
             sent = 0
         if sent < len(command):
             self._out = command[sent:]
-            self.wants = select.POLLIN | select.POLLOUT
+            self.wants = READ | WRITE
             self.changed = True
         return self.changed
 
@@ -115,9 +118,9 @@ class Peer:
         if self._tickets or now - self._used_at < TRUSTED:
             return False
         # To look each time would cost a system call. Nothing is owed, so there is nothing to read but the end.
-        poll = select.poll()
-        poll.register(self.fileno(), select.POLLIN)
-        return bool(poll.poll(0))
+        waiting = poll()
+        waiting.register(self.fileno(), READ)
+        return bool(waiting.poll(0))
 
     def wake(self) -> None:
         """End a wait that another thread is in."""
@@ -144,7 +147,7 @@ class Peer:
             self.wants = next(self._opening)
         except StopIteration:
             self._opening = None
-            self.wants = select.POLLIN
+            self.wants = READ
             if self._out:
                 self._send_rest()
 
@@ -156,8 +159,8 @@ class Peer:
             self.socket = socket.socket(family, kind, protocol)
             self.socket.setblocking(False)
             code = self.socket.connect_ex(where)
-            if code == EINPROGRESS:
-                yield select.POLLOUT
+            if code in UNDER_WAY:
+                yield WRITE
                 code = self.socket.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
             if code == 0:
                 break
@@ -178,9 +181,9 @@ class Peer:
                 encrypted.do_handshake()
                 return
             except ssl.SSLWantReadError:
-                yield select.POLLIN
+                yield READ
             except ssl.SSLWantWriteError:
-                yield select.POLLOUT
+                yield WRITE
 
     def _send_rest(self) -> None:
         assert self.socket is not None
@@ -188,7 +191,7 @@ class Peer:
             self._out = self._out[self.socket.send(self._out) :]
         except NOT_NOW:
             pass
-        self.wants = select.POLLIN | (select.POLLOUT if self._out else 0)
+        self.wants = READ | (WRITE if self._out else 0)
         self.changed = True
 
     def _parse(self, data: bytes) -> list[Reply]:
@@ -218,4 +221,4 @@ def _forked() -> None:
         peer.close()
 
 
-os.register_at_fork(after_in_child=_forked)
+fork.in_child(_forked)

@@ -1,7 +1,5 @@
 """Blocking connections to all nodes: a caller takes a free set of them, or makes one."""
 
-import os
-import select
 from collections import deque
 from collections.abc import Callable, Sequence
 from math import ceil
@@ -10,6 +8,7 @@ from time import monotonic
 from fencepost._runtime import fork
 from fencepost._runtime import threads as runtime
 from fencepost._runtime.clock import LONGEST_NAP, boottime
+from fencepost._runtime.readiness import READ, alarm, poll
 from fencepost._runtime.watch import Watch
 from fencepost.engines.redis.address import Address
 from fencepost.engines.redis.redlock.ballot import GRACE, Ballot
@@ -100,7 +99,7 @@ class Crew:
         # What was asked last, for nodes that answer late that they do not know the script; and those that were told it.
         self._asked: deque[tuple[int, Script | None, Sequence[bytes], Ballot, set[int]]] = deque(maxlen=REMEMBERED)
         # Kept from one question to the next: to make it anew takes longer than to be woken by late answers.
-        self._poll = select.poll()
+        self._poll = poll()
         self._owners: dict[int, int] = {}
         self._check_at = 0.0
 
@@ -268,8 +267,8 @@ class Ears:
         self._hearing: set[int] = set()
         self._failures: dict[int, EngineError] = {}
         self._watch = Watch()
-        self._alarm = Alarm()
-        self._poll = select.poll()
+        self._alarm = alarm()
+        self._poll = poll()
         self._owners: dict[int, tuple[int, Peer]] = {}
         self._changed = True
         self._mend_at = 0.0
@@ -375,8 +374,8 @@ class Ears:
     def _gather(self) -> None:
         """What to wait for from now on. Only whoever reads may do so."""
         self._changed = False
-        self._poll = select.poll()
-        self._poll.register(self._alarm.fd, select.POLLIN)
+        self._poll = poll()
+        self._poll.register(self._alarm.fd, READ)
         self._owners = {}
         for node, peer in self._peers.copy().items():
             if (fd := peer.fileno()) >= 0:
@@ -407,24 +406,3 @@ class Ears:
         self._failures[node] = error
         if not self.is_open:
             self._watch.ring_all()
-
-
-class Alarm:
-    """A bell for whoever reads: it wakes a wait for sockets."""
-
-    __slots__ = ("fd",)
-
-    def __init__(self) -> None:
-        self.fd = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
-
-    def set(self) -> None:
-        os.eventfd_write(self.fd, 1)
-
-    def clear(self) -> None:
-        try:
-            os.eventfd_read(self.fd)
-        except BlockingIOError:
-            pass
-
-    def __del__(self) -> None:
-        os.close(self.fd)

@@ -1,12 +1,12 @@
 """One blocking connection."""
 
 import math
-import select
 import socket
 from collections import deque
 
 from fencepost._runtime import threads
 from fencepost._runtime.clock import boottime
+from fencepost._runtime.readiness import READ, poll
 from fencepost._runtime.wire import Wire, dial
 from fencepost.engines.redis.address import Address
 from fencepost.engines.redis.resp import MESSAGE, Parser, Reply, ReplyError, message_of
@@ -30,9 +30,9 @@ class Connection(Wire):
         self.waiting: deque[Reply] = deque()
         # Asked before each command, so made once: `unread(0)` is empty unless something came that nobody asked for,
         # a reply too many or the end. Whatever is sent then would be answered by it.
-        poll = select.poll()
-        poll.register(self.socket, select.POLLIN)
-        self.unread = poll.poll
+        waiting = poll()
+        waiting.register(self.socket, READ)
+        self.unread = waiting.poll
 
     def fileno(self) -> int:
         return self.socket.fileno()
