@@ -39,8 +39,9 @@ def test_eight_processes_that_come_first_make_it_once(port: int) -> None:
 
 def test_a_newer_schema_is_refused_with_what_to_do(url: str, port: int) -> None:
     _lock(url)
-    query(port, "UPDATE fencepost.version SET version = 7")
-    with pytest.raises(Refused, match=r"schema 'fencepost' .* has version 7, and this fencepost knows 6: upgrade"):
+    newer = VERSION + 1
+    query(port, f"UPDATE fencepost.version SET version = {newer}")
+    with pytest.raises(Refused, match=f"has version {newer}, and this fencepost knows {VERSION}: upgrade"):
         _lock(url)
 
 

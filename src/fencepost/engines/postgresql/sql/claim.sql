@@ -80,9 +80,7 @@ BEGIN
         -- Part of it was evicted before its holder heard of the grant. All or none: it starts again, and whoever waits
         -- for the rest comes first, also one of a lower priority.
         DELETE FROM {schema}.claim WHERE holder = _holder AND serial = _serial;
-        FOREACH _name IN ARRAY _names LOOP
-            PERFORM {schema}.promote(_name);
-        END LOOP;
+        PERFORM {schema}.promote(_names);
         _there := 0;
     END IF;
     IF _there = 0 THEN
@@ -94,9 +92,7 @@ BEGIN
         FROM unnest(_names, _modes, _weights, _limits, _notes) WITH ORDINALITY
              AS ask (name, mode, weight, most, note, part);
     END IF;
-    FOREACH _name IN ARRAY _names LOOP
-        PERFORM {schema}.promote(_name);
-    END LOOP;
+    PERFORM {schema}.promote(_names);
     SELECT string_agg(token::text, ',' ORDER BY part), min(ticket), bool_or(EXISTS (
         SELECT FROM {schema}.claim AS other
         WHERE other.key = mine.key AND other.name = mine.name AND other.token IS NULL AND other.ticket > mine.ticket))
@@ -116,8 +112,8 @@ BEGIN
         DELETE FROM {schema}.claim WHERE holder = _holder AND serial = _serial;
         FOREACH _name IN ARRAY _names LOOP
             PERFORM {schema}.step_up(_name, _ticket);
-            PERFORM {schema}.promote(_name);
         END LOOP;
+        PERFORM {schema}.promote(_names);
     END IF;
     RETURN _answer;
 END $$;
@@ -177,8 +173,8 @@ DECLARE
 BEGIN
     FOREACH _name IN ARRAY _names LOOP
         PERFORM {schema}.bury(_name);
-        PERFORM {schema}.promote(_name);
     END LOOP;
+    PERFORM {schema}.promote(_names);
 END $$;
 
 -- Give back exactly one claim: whether it was held. Whoever waits first holds from here on, and is told.
@@ -211,12 +207,37 @@ BEGIN
       AND _mode = 'exclusive' AND one AND lease.id = next.holder AND lease.expires_at > clock_timestamp()
     RETURNING next.holder, next.serial, next.token, lease.channel INTO _next;
     IF NOT FOUND THEN
-        PERFORM {schema}.bury(_name);
-        PERFORM {schema}.promote(_name);
+        PERFORM {schema}.settle(ARRAY[_name]);
     ELSIF _next.channel <> '' THEN
         _done := pg_notify(_next.channel, _next.holder || ':' || _next.serial || ':' || _next.token) IS NULL;
     END IF;
     RETURN _now IS NOT NULL;
+END $$;
+
+-- Give back several claims of one request: for each a 1 if it was held, else a 0.
+CREATE FUNCTION {schema}.release_all(_holder text, _serial bigint, _names text[], _tokens bigint[], _epoch bigint)
+RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+    _now bigint;
+    _held text;
+BEGIN
+    PERFORM {schema}.latch(_names);
+    SELECT epoch INTO _now FROM {schema}.lease WHERE id = _holder AND expires_at > clock_timestamp();
+    IF _now IS NULL OR _now < _epoch THEN
+        PERFORM {schema}.begin_epoch(_holder, _epoch);
+    END IF;
+    WITH gone AS (
+        DELETE FROM {schema}.claim USING unnest(_names, _tokens) AS part (name, token)
+        WHERE holder = _holder AND serial = _serial AND claim.name = part.name AND claim.token = part.token
+        RETURNING claim.name, claim.token)
+    SELECT string_agg(CASE WHEN _now IS NOT NULL AND gone.token IS NOT NULL THEN '1' ELSE '0' END, '' ORDER BY place)
+    INTO _held
+    FROM unnest(_names, _tokens) WITH ORDINALITY AS part (name, token, place) LEFT JOIN gone USING (name, token);
+    PERFORM {schema}.settle(ARRAY(
+        SELECT each FROM unnest(_names) AS each
+        WHERE EXISTS (
+            SELECT FROM {schema}.claim WHERE key = hashtextextended(each, 0) AND name = each AND token IS NULL)));
+    RETURN _held;
 END $$;
 
 -- Turn a claim of the whole name into a shared one, with its token: whether it was held. Readers that stand next come in.

@@ -86,40 +86,57 @@ BEGIN
     RETURN _tokens;
 END $$;
 
--- Grant, in the order of their tickets, what can be granted of the queue of a name whose latch we have.
-CREATE FUNCTION {schema}.promote(_name text) RETURNS void LANGUAGE plpgsql AS $$
+-- Grant a request that is first in a queue whose latch we have, if it is ripe. Where to look for the next: the names
+-- that it no longer waits for.
+CREATE FUNCTION {schema}.advance(_holder text, _serial bigint) RETURNS text[] LANGUAGE plpgsql AS $$
 DECLARE
-    _key bigint := hashtextextended(_name, 0);
-    _first record;
-    _others text[];
-    _other text;
-    _free boolean;
+    _names text[] := ARRAY(SELECT name FROM {schema}.claim WHERE holder = _holder AND serial = _serial);
+    _name text;
 BEGIN
-    LOOP
-        SELECT holder, serial, mode INTO _first FROM {schema}.claim
-        WHERE key = _key AND name = _name AND token IS NULL ORDER BY ticket LIMIT 1;
-        EXIT WHEN NOT FOUND;
-        SELECT array_agg(name) INTO _others FROM {schema}.claim
-        WHERE holder = _first.holder AND serial = _first.serial AND name <> _name;
-        _free := true;
+    IF cardinality(_names) > 1 THEN
         -- To wait for the latch of another name now could be to wait in a circle.
-        FOREACH _other IN ARRAY coalesce(_others, ARRAY[]::text[]) LOOP
-            _free := _free AND pg_try_advisory_xact_lock(1717923427, hashtext(_other));
+        FOREACH _name IN ARRAY _names LOOP
+            IF NOT pg_try_advisory_xact_lock(1717923427, hashtext(_name)) THEN
+                -- Whoever has that latch is not finished. The waiter looks for itself, from the start.
+                PERFORM {schema}.tell(_holder, _serial, '');
+                RETURN '{}';
+            END IF;
         END LOOP;
-        IF NOT _free THEN
-            -- Whoever has that latch is not finished. The waiter looks for itself, from the start.
-            PERFORM {schema}.tell(_first.holder, _first.serial, '');
-            EXIT;
-        END IF;
-        FOREACH _other IN ARRAY coalesce(_others, ARRAY[]::text[]) LOOP
-            PERFORM {schema}.bury(_other);
+        FOREACH _name IN ARRAY _names LOOP
+            PERFORM {schema}.bury(_name);
         END LOOP;
-        EXIT WHEN NOT {schema}.ripe(_first.holder, _first.serial);
-        PERFORM {schema}.give(_first.holder, _first.serial);
-        -- It waits no longer in the way of those behind it on its other names.
-        FOREACH _other IN ARRAY coalesce(_others, ARRAY[]::text[]) LOOP
-            PERFORM {schema}.promote(_other);
+    END IF;
+    CASE {schema}.ripe(_holder, _serial)
+        WHEN true THEN
+            PERFORM {schema}.give(_holder, _serial);
+        WHEN false THEN
+            RETURN '{}';
+        ELSE
+            -- It was buried just now.
+    END CASE;
+    RETURN _names;
+END $$;
+
+-- Grant what can be granted of the queues of names whose latches we have. Each request that is first somewhere is looked
+-- at once, however many of the names it wants.
+CREATE FUNCTION {schema}.promote(_names text[]) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+    _first record;
+    _moved text[];
+BEGIN
+    WHILE cardinality(_names) > 0 LOOP
+        _moved := '{}';
+        FOR _first IN
+            SELECT DISTINCT first.ticket, first.holder, first.serial
+            FROM unnest(_names) AS each (name) CROSS JOIN LATERAL (
+                SELECT ticket, holder, serial FROM {schema}.claim
+                WHERE key = hashtextextended(each.name, 0) AND name = each.name AND token IS NULL
+                ORDER BY ticket LIMIT 1) AS first
+            ORDER BY first.ticket
+        LOOP
+            _moved := _moved || {schema}.advance(_first.holder, _first.serial);
         END LOOP;
+        _names := _moved;
     END LOOP;
 END $$;
 

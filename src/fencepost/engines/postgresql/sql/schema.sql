@@ -1,4 +1,4 @@
--- Version 6. Names are stored in full; indexes have their 64-bit hash, because a name may be longer than an
+-- Version 7. Names are stored in full; indexes have their 64-bit hash, because a name may be longer than an
 -- index entry. Times are the database's own.
 
 -- Nothing that somebody left elsewhere under the name of a function of the server's.
@@ -8,7 +8,7 @@ SELECT pg_advisory_xact_lock(1717923427, hashtext('{schema}'));
 CREATE SCHEMA IF NOT EXISTS {schema};
 
 CREATE TABLE {schema}.version (version integer NOT NULL);
-INSERT INTO {schema}.version VALUES (6);
+INSERT INTO {schema}.version VALUES (7);
 
 -- Tokens, and the tickets of those who wait. It starts at the clock, so that tokens outlive even this schema.
 CREATE SEQUENCE {schema}.token;

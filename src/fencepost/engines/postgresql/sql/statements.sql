@@ -27,9 +27,7 @@ SELECT {schema}.enter($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
 SELECT {schema}.release($1, $2, $3, $4, $5)
 
 -- name: release_all
-WITH latched AS MATERIALIZED (SELECT {schema}.latch($3::text[]))
-SELECT pg_catalog.string_agg(CASE WHEN {schema}.release($1, $2, name, token, $5) THEN '1' ELSE '0' END, '' ORDER BY place)
-FROM latched, unnest($3::text[], $4::bigint[]) WITH ORDINALITY AS part (name, token, place)
+SELECT {schema}.release_all($1, $2, $3, $4, $5)
 
 -- name: share
 SELECT {schema}.share($1, $2, $3, $4)

@@ -40,6 +40,6 @@ BEGIN
     WHERE key = _key AND name = _name AND token IS NOT NULL;
     DELETE FROM {schema}.eviction WHERE id <= (SELECT max(id) FROM {schema}.eviction) - _most;
     DELETE FROM {schema}.claim WHERE key = _key AND name = _name AND token IS NOT NULL;
-    PERFORM {schema}.promote(_name);
+    PERFORM {schema}.promote(ARRAY[_name]);
     RETURN _taken;
 END $$;
