@@ -21,13 +21,21 @@ def at(port: int, scheme: str = "postgresql", options: str = "", user: str = USE
     return f"{scheme}://{user}@127.0.0.1:{port}/{database}{options}"
 
 
-@pytest.fixture
-def port() -> int:
-    """Of the server that all tests of this process share, without our schema and without anybody else."""
-    port = shared_server()
+def empty(port: int) -> None:
     query(port, END_ALL)
     query(port, "DROP SCHEMA IF EXISTS fencepost CASCADE")
-    return port
+
+
+@pytest.fixture
+def port() -> Iterator[int]:
+    """Of the server that all tests of this process share, without our schema and without anybody else.
+
+    What a test makes of the schema is taken away again: no other test of the process expects a schema that is not ours.
+    """
+    port = shared_server()
+    empty(port)
+    yield port
+    empty(port)
 
 
 @cache
