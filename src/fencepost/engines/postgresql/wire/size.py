@@ -12,12 +12,15 @@ _COUNTED = sys.platform == "linux" and hasattr(socket, "TCP_INFO")
 
 
 def received(fileno: int) -> int:
-    """How many bytes have come on a connection; 0 where nobody counts them, as on a Unix socket or not on Linux."""
+    """How many bytes have come on a connection; 0 where nobody counts them, as on a Unix socket or not on Linux.
+
+    Also 0 where another thread has closed the connection meanwhile: libpq says so to its reader.
+    """
     if not _COUNTED:
         return 0
-    with socket.socket(fileno=socket.dup(fileno)) as twin:
-        try:
+    try:
+        with socket.socket(fileno=socket.dup(fileno)) as twin:
             info = twin.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _RECEIVED.stop)
-        except OSError:
-            return 0
+    except OSError:
+        return 0
     return int.from_bytes(info[_RECEIVED], sys.byteorder)
