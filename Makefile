@@ -43,7 +43,7 @@ demo: $(READY)
 	@$(BIN)/python -m fencepost.demo
 
 unit: $(READY)
-	$(BIN)/python -m pytest -m unit --ignore tests/contract $(ARGS)
+	$(BIN)/python -m pytest -n 2 -m unit --ignore tests/contract $(ARGS)
 
 test: $(READY)
 	@sh tools/servers.sh
