@@ -1,6 +1,8 @@
 """Connections that end under advisory locks: nothing is held on one that is no more."""
 
 import asyncio
+import os
+import signal
 import threading
 
 import pytest
@@ -8,11 +10,12 @@ from psycopg import OperationalError
 
 import fencepost
 from fencepost import Unavailable
-from fencepost.contract.answer import Queued
+from fencepost.contract.answer import Granted, Queued, Renewal
 from fencepost.core.claim import Ask
 from fencepost.core.url import parse_url
 from fencepost.engines.postgresql.address import locate
 from fencepost.engines.postgresql.wire import aio
+from fencepost.engines.postgresql.wire.watch import watch
 from fencepost.testing.condition import until
 from fencepost.testing.postgresql import query
 
@@ -93,3 +96,85 @@ async def test_an_end_before_anybody_wants_to_know_of_it_is_told(port: int) -> N
     ended = threading.Event()
     connection.on_end(ended.set)
     assert ended.is_set()
+
+
+def test_a_grant_that_a_renewal_did_not_ask_about_is_none_if_its_connection_has_ended(port: int) -> None:
+    """The server ends a connection that it has not heard of, and a renewal on others says nothing of that one."""
+    with (
+        fencepost.connect(at(port, ADVISORY), ttl=300) as session,
+        fencepost.connect(at(port, ADVISORY), ttl=300) as other,
+    ):
+        theirs = other.lock("a").acquire()
+        held = session.lock("held").acquire()
+        request = session.keeper().request((Ask("a"),))
+        queued = session.engine.claim(request, wait=True)
+        assert isinstance(queued, Queued)
+        connection = queued.place.hold.connection
+        theirs.release()
+        until(lambda: query(port, GRANTED.format(connection.pid)))
+        # As if the news of its end were lost on the way.
+        watch.remove(connection.fileno)
+        query(port, END.format(connection.pid))
+        assert session.engine.lease_renew(request.holder, 300, [held.claim]) == Renewal(alive=True)
+        with pytest.raises(Unavailable):
+            session.engine.wait(queued, 60)
+        other.lock("a").acquire(timeout=0).release()
+        session.lock("a").acquire(timeout=60).release()
+        assert held.held
+
+
+async def test_a_grant_that_no_asynchronous_renewal_asked_about_is_none_if_its_connection_has_ended(port: int) -> None:
+    async with (
+        fencepost.connect_async(at(port, ADVISORY), ttl=300) as session,
+        fencepost.connect_async(at(port, ADVISORY), ttl=300) as other,
+    ):
+        theirs = await other.lock("a").acquire()
+        held = await session.lock("held").acquire()
+        request = (await session.keeper()).request((Ask("a"),))
+        queued = await session.engine.claim(request, wait=True)
+        assert isinstance(queued, Queued)
+        connection = queued.place.hold.connection
+        await theirs.release()
+        while connection._owing:
+            await asyncio.sleep(0.001)
+        loop = asyncio.get_running_loop()
+        loop.remove_reader(connection.fileno)
+        query(port, END.format(connection.pid))
+        assert await session.engine.lease_renew(request.holder, 300, [held.claim]) == Renewal(alive=True)
+        loop.add_reader(connection.fileno, connection._readable)
+        with pytest.raises(Unavailable):
+            await session.engine.wait(queued, 60)
+        await (await other.lock("a").acquire(timeout=0)).release()
+        await (await session.lock("a").acquire(timeout=60)).release()
+        assert held.held
+
+
+@pytest.mark.parametrize("then", ["asked again", "given back"])
+def test_a_grant_whose_connection_is_slow_to_say_that_it_stands_is_asked_about_again(port: int, then: str) -> None:
+    with (
+        fencepost.connect(at(port, ADVISORY), ttl=300) as session,
+        fencepost.connect(at(port, ADVISORY), ttl=300) as other,
+    ):
+        theirs = other.lock("a").acquire()
+        held = session.lock("held").acquire()
+        request = session.keeper().request((Ask("a"),))
+        queued = session.engine.claim(request, wait=True)
+        assert isinstance(queued, Queued)
+        connection = queued.place.hold.connection
+        session.engine.lease_renew(request.holder, 300, [held.claim])
+        theirs.release()
+        until(lambda: query(port, GRANTED.format(connection.pid)))
+        patience, connection._patience = connection._patience, 300
+        os.kill(connection.pid, signal.SIGSTOP)
+        try:
+            with pytest.raises(Unavailable):
+                session.engine.wait(queued, 60)
+        finally:
+            os.kill(connection.pid, signal.SIGCONT)
+            connection._patience = patience
+        if then == "asked again":
+            assert isinstance(session.engine.claim(request, wait=True), Granted)
+            assert other.lock("a").try_acquire() is None
+        session.engine.withdraw(request)
+        other.lock("a").acquire(timeout=0).release()
+        assert held.held

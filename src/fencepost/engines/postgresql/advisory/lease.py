@@ -27,6 +27,8 @@ class Hold(Generic[Connection]):
     # How many are at it, and whether one of them waits there for as long as it takes.
     users: int = 0
     waiting: bool = False
+    # Whether a renewal has left it out, which says nothing of a lock that comes here then.
+    unasked: bool = False
     # Whether the server has the names of what is held.
     written_down: bool = True
     # Whether the connection is no more, and no lock on it.
@@ -81,6 +83,7 @@ class Lease(Generic[Connection]):
             for hold in self.holds:
                 if hold.empty:
                     hold.waiting = True
+                    hold.unasked = False
                     entry = self.entries[request.serial] = Entry(request, hold, now, waiting=True)
                     return entry
         return None
@@ -90,16 +93,25 @@ class Lease(Generic[Connection]):
         with self._state:
             for hold in self.holds:
                 if not hold.waiting and name not in hold.held and name not in hold.tried:
+                    if hold.empty:
+                        hold.unasked = False
                     hold.tried.add(name)
                     return hold
         return None
 
     def to_keep(self) -> list[Hold[Connection]]:
-        """The connections that hold something, and the first in any case unless it is waited on."""
+        """The connections that hold something, and the first in any case unless it is waited on.
+
+        The others are marked: what comes there after this renewal was sent is not proven by it.
+        """
         with self._state:
-            found = [hold for hold in self.holds if not hold.waiting and (hold.held or hold is self.main)]
-            for hold in found:
-                hold.users += 1
+            found = []
+            for hold in self.holds:
+                if not hold.waiting and (hold.held or hold is self.main):
+                    hold.users += 1
+                    found.append(hold)
+                else:
+                    hold.unasked = True
             return found
 
     def add(self, connection: Connection) -> Hold[Connection]:
@@ -153,6 +165,14 @@ class Lease(Generic[Connection]):
                 entry.waiting = hold.waiting = False
             return True
 
+    def confirm(self, hold: Hold[Connection]) -> bool:
+        """The connection has said that it stands. False if it has ended since."""
+        with self._state:
+            if hold.ended:
+                return False
+            hold.unasked = False
+            return True
+
     def forget(self, entry: Entry[Connection]) -> Connection | None:
         """The request is neither held nor waited for any more. A connection too many is returned, to be closed."""
         hold = entry.hold
@@ -181,7 +201,8 @@ class Lease(Generic[Connection]):
         """The connection is no more; whether that is the end of the lease."""
         with self._state:
             hold.ended = True
-            matters = hold is self.main or bool(hold.held)
+            # Of a grant on one that is not asked about yet nobody knows.
+            matters = hold is self.main or bool(hold.held and not hold.unasked)
             if not matters and hold in self.holds:
                 self.holds.remove(hold)
             return matters

@@ -195,7 +195,7 @@ class AsyncAdvisoryEngine:
             result = await entry.hold.connection.ask(query, (self._desk.key(ask.name),), lease.trip)
         except (ServerError, Unavailable) as error:
             return await self._failed(lease, entry, error)
-        return self._taken(lease, entry, result)
+        return await self._taken(lease, entry, result)
 
     async def _begin_on_another(self, lease: OurLease, request: Request) -> OurEntry:
         while True:
@@ -229,13 +229,13 @@ class AsyncAdvisoryEngine:
                 self._give_up(lease, entry)
             raise
         if token is not None:
-            return self._granted(lease, entry, whole(token))
+            return await self._granted(lease, entry, whole(token))
         self._forget(lease, entry)
         return Busy(tuple(each.claim for each in (await self.look(ask.name)).holders))
 
     async def _ask_again(self, lease: OurLease, entry: OurEntry, *, wait: bool) -> Granted | Queued | Busy | Gone:
         if entry.token is not None:
-            return Granted((entry.token,))
+            return await self._believed(lease, entry, entry.token)
         if not entry.waiting or not wait:
             # What came of it was not heard: make sure that it is nothing, and start again.
             await self.withdraw(entry.request)
@@ -248,9 +248,9 @@ class AsyncAdvisoryEngine:
             result = await entry.hold.connection.finish(until)
         except (ServerError, Unavailable) as error:
             return await self._failed(lease, entry, error)
-        return self._taken(lease, entry, result)
+        return await self._taken(lease, entry, result)
 
-    def _taken(self, lease: OurLease, entry: OurEntry, result: pq.abc.PGresult | None) -> Granted | Queued:
+    async def _taken(self, lease: OurLease, entry: OurEntry, result: pq.abc.PGresult | None) -> Granted | Queued:
         if result is None:
             return Queued(entry.request, (), entry)
         try:
@@ -258,13 +258,30 @@ class AsyncAdvisoryEngine:
         except Unavailable:
             self._give_up(lease, entry)
             raise
-        return self._granted(lease, entry, token)
+        return await self._granted(lease, entry, token)
 
-    def _granted(self, lease: OurLease, entry: OurEntry, token: int) -> Granted:
+    async def _granted(self, lease: OurLease, entry: OurEntry, token: int) -> Granted:
         if not lease.granted(entry, token):
-            self._give_up(lease, entry)
-            raise lost(self._store.address, "it ended before its grant was heard of")
+            raise self._ended_unheard(lease, entry)
+        return await self._believed(lease, entry, token)
+
+    async def _believed(self, lease: OurLease, entry: OurEntry, token: int) -> Granted:
+        """A grant of which the last renewal says nothing stands if its connection says so: it is asked by the next."""
+        hold = entry.hold
+        if hold.unasked:
+            try:
+                await self._usher.call(hold.connection, "stay")
+            except Unavailable:
+                if not hold.connection.is_open:
+                    self._give_up(lease, entry)
+                raise
+            if not lease.confirm(hold):
+                raise self._ended_unheard(lease, entry)
         return Granted((token,))
+
+    def _ended_unheard(self, lease: OurLease, entry: OurEntry) -> Unavailable:
+        self._give_up(lease, entry)
+        return lost(self._store.address, "it ended before its grant was heard of")
 
     async def _failed(self, lease: OurLease, entry: OurEntry, error: ServerError | Unavailable) -> Gone:
         try:
@@ -285,7 +302,7 @@ class AsyncAdvisoryEngine:
         if lease is None or entry.request.serial not in lease.entries:
             return Gone(NO_LEASE)
         if entry.token is not None:
-            return Granted((entry.token,))
+            return await self._believed(lease, entry, entry.token)
         return await self._finish(lease, entry, self._now() + timeout)
 
     async def withdraw(self, request: Request) -> None:
@@ -295,11 +312,11 @@ class AsyncAdvisoryEngine:
             return
         if entry.waiting:
             try:
-                answer = await self._cancelled(lease, entry)
+                await self._cancelled(lease, entry)
             except EngineError:
                 # Cancelled, as was asked for; or the connection is gone, and all of it with it.
-                return
-            if not isinstance(answer, Granted):
+                pass
+            if entry.waiting:
                 self._give_up(lease, entry)
                 return
         await self._let_go(lease, entry)

@@ -235,7 +235,7 @@ class AdvisoryEngine:
 
     def _ask_again(self, lease: OurLease, entry: OurEntry, *, wait: bool) -> Granted | Queued | Busy | Gone:
         if entry.token is not None:
-            return Granted((entry.token,))
+            return self._believed(lease, entry, entry.token)
         if not entry.waiting or not wait:
             # What came of it was not heard: make sure that it is nothing, and start again.
             self.withdraw(entry.request)
@@ -262,9 +262,26 @@ class AdvisoryEngine:
 
     def _granted(self, lease: OurLease, entry: OurEntry, token: int) -> Granted:
         if not lease.granted(entry, token):
-            self._give_up(lease, entry)
-            raise lost(self._store.address, "it ended before its grant was heard of")
+            raise self._ended_unheard(lease, entry)
+        return self._believed(lease, entry, token)
+
+    def _believed(self, lease: OurLease, entry: OurEntry, token: int) -> Granted:
+        """A grant of which the last renewal says nothing stands if its connection says so: it is asked by the next."""
+        hold = entry.hold
+        if hold.unasked:
+            try:
+                self._usher.call(hold.connection, "stay")
+            except Unavailable:
+                if not hold.connection.is_open:
+                    self._give_up(lease, entry)
+                raise
+            if not lease.confirm(hold):
+                raise self._ended_unheard(lease, entry)
         return Granted((token,))
+
+    def _ended_unheard(self, lease: OurLease, entry: OurEntry) -> Unavailable:
+        self._give_up(lease, entry)
+        return lost(self._store.address, "it ended before its grant was heard of")
 
     def _failed(self, lease: OurLease, entry: OurEntry, error: ServerError | Unavailable) -> Gone:
         try:
@@ -285,7 +302,7 @@ class AdvisoryEngine:
         if lease is None or entry.request.serial not in lease.entries:
             return Gone(NO_LEASE)
         if entry.token is not None:
-            return Granted((entry.token,))
+            return self._believed(lease, entry, entry.token)
         return self._finish(lease, entry, self._now() + timeout)
 
     def withdraw(self, request: Request) -> None:
@@ -295,11 +312,11 @@ class AdvisoryEngine:
             return
         if entry.waiting:
             try:
-                answer = self._cancelled(lease, entry)
+                self._cancelled(lease, entry)
             except EngineError:
                 # Cancelled, as was asked for; or the connection is gone, and all of it with it.
-                return
-            if not isinstance(answer, Granted):
+                pass
+            if entry.waiting:
                 self._give_up(lease, entry)
                 return
         self._let_go(lease, entry)
