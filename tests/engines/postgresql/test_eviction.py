@@ -8,8 +8,10 @@ from contextlib import contextmanager
 import psycopg
 
 import fencepost
+from fencepost.contract.answer import Renewal
 from fencepost.testing.condition import until
 from fencepost.testing.postgresql import connect, query
+from fencepost.testing.proxy import Proxy
 
 from .conftest import at
 
@@ -17,6 +19,8 @@ ADVISORY = "postgresql+advisory"
 WORKER = "fencepost-eviction"
 # Whoever was told of an eviction, and can not read who did it.
 ASKING = "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE 'SELECT by FROM%eviction%'"
+LISTENING = "SELECT 1 FROM pg_stat_activity WHERE query = 'LISTEN fencepost_{holder}'"
+DEAFEN = "SELECT pg_terminate_backend(pid, 60000) FROM pg_stat_activity WHERE query = 'LISTEN fencepost_{holder}'"
 RECORD = (
     "INSERT INTO fencepost.eviction (name, token, holder, evicted, by, at)"
     " VALUES ('a', {token}, '{holder}', '', 'operator', clock_timestamp())"
@@ -103,3 +107,46 @@ async def test_a_message_of_which_there_is_no_record_makes_no_task_let_go(port: 
         assert await other.lock("a").try_acquire() is None
         assert await other.lock("b").try_acquire() is not None
         assert evicted.token > held.token
+
+
+def test_a_renewal_comes_through_while_nobody_can_listen_for_evictions(port: int) -> None:
+    with (
+        Proxy(port) as proxy,
+        fencepost.connect(at(proxy.port, ADVISORY), ttl=300) as session,
+        fencepost.connect(at(port, ADVISORY), ttl=300) as other,
+    ):
+        held = session.lock("a").acquire()
+        holder = held.holder.id
+        # The connections that are there stay.
+        proxy.refuse()
+        query(port, DEAFEN.format(holder=holder))
+        until(lambda: not session.engine._summons._channels[holder].ear.is_open)
+        assert session.engine.lease_renew(held.holder, 300, [held.claim]) == Renewal(alive=True)
+        proxy.heal()
+
+        def listens() -> bool:
+            session.engine.lease_renew(held.holder, 300, [held.claim])
+            return bool(query(port, LISTENING.format(holder=holder)))
+
+        until(listens)
+        assert [claim.token for claim in other.evict("a")] == [held.token]
+
+
+async def test_an_asynchronous_renewal_comes_through_while_nobody_can_listen_for_evictions(port: int) -> None:
+    with Proxy(port) as proxy:
+        async with (
+            fencepost.connect_async(at(proxy.port, ADVISORY), ttl=300) as session,
+            fencepost.connect_async(at(port, ADVISORY), ttl=300) as other,
+        ):
+            held = await session.lock("a").acquire()
+            holder = held.holder.id
+            proxy.refuse()
+            query(port, DEAFEN.format(holder=holder))
+            while session.engine._summons._channels[holder].ear.is_open:
+                await asyncio.sleep(0.001)
+            assert await session.engine.lease_renew(held.holder, 300, [held.claim]) == Renewal(alive=True)
+            proxy.heal()
+            while not query(port, LISTENING.format(holder=holder)):
+                await session.engine.lease_renew(held.holder, 300, [held.claim])
+                await asyncio.sleep(0.001)
+            assert [claim.token for claim in await other.evict("a")] == [held.token]

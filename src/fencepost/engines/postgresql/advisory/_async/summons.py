@@ -27,9 +27,11 @@ class AsyncSummons:
         self._desk = desk
         self._letting_go = letting_go
         self._channels: dict[str, AsyncChannel] = {}
+        # Those who are about to listen again.
+        self._resuming: set[str] = set()
 
     async def listen(self, lease: OurLease) -> None:
-        """Until `hush`; again if the connection for that was lost."""
+        """Until `hush`."""
         holder_id = lease.holder.id
         channel = self._channels.get(holder_id)
         if channel is None:
@@ -39,6 +41,25 @@ class AsyncSummons:
         await channel.listen()
         if lease.is_over():
             self.hush(holder_id)
+
+    def resume(self, lease: OurLease) -> None:
+        """Listen again if the connection for that was lost: beside the caller, whose locks are fine without it."""
+        holder_id = lease.holder.id
+        channel = self._channels.get(holder_id)
+        if holder_id in self._resuming or (channel is not None and channel.ear.is_open):
+            return
+        self._resuming.add(holder_id)
+
+        async def listen() -> None:
+            try:
+                await self.listen(lease)
+            except EngineError:
+                # Until the next renewal, whoever evicts ends the connection.
+                pass
+            finally:
+                self._resuming.discard(holder_id)
+
+        runtime.spawn(listen, name="fencepost-summons")
 
     def hush(self, holder_id: str) -> None:
         channel = self._channels.pop(holder_id, None)

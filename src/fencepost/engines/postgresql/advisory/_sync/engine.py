@@ -122,7 +122,7 @@ class AdvisoryEngine:
                 lease.done(hold)
         if lease.is_over():
             return Renewal(alive=False)
-        self._summons.listen(lease)
+        self._summons.resume(lease)
         held = {(entry.request.serial, entry.token) for entry in list(lease.entries.values())}
         gone = [claim for claim in claims if (claim.serial, claim.token) not in held]
         return Renewal(True, tuple((each.serial, each.name, lease.evicted.pop(each.token or 0, LOST)) for each in gone))
