@@ -178,3 +178,59 @@ def test_a_grant_whose_connection_is_slow_to_say_that_it_stands_is_asked_about_a
         session.engine.withdraw(request)
         other.lock("a").acquire(timeout=0).release()
         assert held.held
+
+
+async def test_closing_a_lease_that_is_cancelled_leaves_no_connection_open(port: int) -> None:
+    async with fencepost.connect_async(at(port, ADVISORY), ttl=300) as other:
+        session = fencepost.connect_async(at(port, ADVISORY), ttl=300)
+        held = await session.lock("a").acquire()
+        lease = session.engine._leases[held.holder.id]
+        first = lease.main.connection
+        second = await session.engine._another(lease)
+        closing = asyncio.ensure_future(session.engine.lease_close(held.holder))
+        os.kill(first.pid, signal.SIGSTOP)
+        try:
+            while not first._owing:
+                await asyncio.sleep(0)
+            closing.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await closing
+            assert not first.is_open
+            assert not second.connection.is_open
+        finally:
+            os.kill(first.pid, signal.SIGCONT)
+        await (await other.lock("a").acquire(timeout=60)).release()
+        await session.close()
+
+
+def test_closing_a_lease_that_is_interrupted_leaves_no_connection_open(
+    port: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with (
+        fencepost.connect(at(port, ADVISORY), ttl=300) as session,
+        fencepost.connect(at(port, ADVISORY), ttl=300) as other,
+    ):
+        held = session.lock("a").acquire()
+        lease = session.engine._leases[held.holder.id]
+        second = session.engine._another(lease)
+
+        def interrupted(*args: object) -> None:
+            raise KeyboardInterrupt
+
+        with monkeypatch.context() as patch:
+            patch.setattr(session.engine._usher, "call", interrupted)
+            with pytest.raises(KeyboardInterrupt):
+                session.engine.lease_close(held.holder)
+        assert not lease.main.connection.is_open
+        assert not second.connection.is_open
+        other.lock("a").acquire(timeout=60).release()
+
+
+async def test_a_connection_that_is_made_while_its_lease_is_closed_does_not_stay_open(port: int) -> None:
+    async with fencepost.connect_async(at(port, ADVISORY), ttl=300) as session:
+        held = await session.lock("a").acquire()
+        lease = session.engine._leases[held.holder.id]
+        await session.engine.lease_close(held.holder)
+        with pytest.raises(Unavailable, match="the lease was closed"):
+            await session.engine._another(lease)
+        assert not any(hold.connection.is_open for hold in lease.holds)

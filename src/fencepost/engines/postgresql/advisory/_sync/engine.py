@@ -143,24 +143,25 @@ class AdvisoryEngine:
 
     def lease_close(self, holder: Holder) -> None:
         lease = self._leases.pop(holder.id, None)
+        if lease is not None:
+            lease.over = "the lease was closed"
         self._summons.hush(holder.id)
         if lease is None:
             return
-        lease.over = "the lease was closed"
-        for entry in list(lease.entries.values()):
-            if entry.waiting:
-                self._desk.cancel(entry.hold.connection.pid)
-        for hold in list(lease.holds):
-            if hold.waiting:
-                # Whoever waits on it has it to itself, and closes it.
-                hold.connection.wake()
-                continue
-            try:
-                # Closing it would do the same, a moment later.
-                self._usher.call(hold.connection, "release all")
-            except EngineError:
-                pass
-            hold.connection.close()
+        try:
+            for entry in list(lease.entries.values()):
+                if entry.waiting:
+                    self._desk.cancel(entry.hold.connection.pid)
+            for hold in list(lease.holds):
+                if not hold.waiting:
+                    try:
+                        # Closing it does the same, a moment later.
+                        self._usher.call(hold.connection, "release all")
+                    except EngineError:
+                        pass
+        finally:
+            # Whoever interrupts this leaves none of them open.
+            self._disconnect(lease)
 
     # Claims
 
@@ -418,11 +419,7 @@ class AdvisoryEngine:
         for holder_id, lease in self._leases.copy().items():
             self._leases.pop(holder_id, None)
             lease.over = "the session was closed"
-            for hold in lease.holds:
-                if hold.waiting:
-                    hold.connection.wake()
-                else:
-                    hold.connection.close()
+            self._disconnect(lease)
         self._summons.close()
         self._channel.close()
         self._store.close()
@@ -432,7 +429,19 @@ class AdvisoryEngine:
     def _another(self, lease: OurLease) -> OurHold:
         hold = lease.add(self._usher.connect(lease.holder, lease.ttl))
         self._watch(lease, hold)
+        if lease.is_over():
+            # The others were closed meanwhile.
+            self._drop(lease, hold)
+            raise lost(self._store.address, lease.over or NO_LEASE)
         return hold
+
+    def _disconnect(self, lease: OurLease) -> None:
+        for hold in list(lease.holds):
+            if hold.waiting:
+                # Whoever waits on it has it to itself, and closes it.
+                hold.connection.wake()
+            else:
+                hold.connection.close()
 
     def _letting_go(self, lease: OurLease, entry: OurEntry) -> runtime.Work[bool]:
         return lambda: self._let_go(lease, entry)
