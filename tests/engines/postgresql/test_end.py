@@ -18,6 +18,8 @@ from fencepost.engines.postgresql.wire import aio
 from fencepost.engines.postgresql.wire.watch import watch
 from fencepost.testing.condition import until
 from fencepost.testing.postgresql import query
+from fencepost.testing.proxy import Proxy
+from tests.support.patience import connect, connect_async
 
 from .conftest import at
 
@@ -234,3 +236,50 @@ async def test_a_connection_that_is_made_while_its_lease_is_closed_does_not_stay
         with pytest.raises(Unavailable, match="the lease was closed"):
             await session.engine._another(lease)
         assert not any(hold.connection.is_open for hold in lease.holds)
+
+
+def test_a_waiter_that_can_not_be_told_to_stop_costs_the_locks_on_other_connections_nothing(port: int) -> None:
+    """Its own connection is closed: the first one of the lease, which held nothing."""
+    with (
+        Proxy(port) as proxy,
+        fencepost.connect(at(port, ADVISORY), ttl=300) as other,
+        connect(at(proxy.port, ADVISORY), ttl=300, patience=60) as session,
+    ):
+        theirs = other.lock("a").acquire()
+        request = session.keeper().request((Ask("a"),))
+        assert isinstance(session.engine.claim(request, wait=True), Queued)
+        held = session.lock("held").acquire()
+        # The server has no room for one more, on which to say so.
+        proxy.refuse()
+        session.engine._patience = 0.0
+        session.engine.withdraw(request)
+        assert session.engine.lease_renew(request.holder, 300, [held.claim]) == Renewal(alive=True)
+        assert held.held
+        until(lambda: not other.look("a").waiters)
+        theirs.release()
+        held.release()
+        other.lock("held").acquire(timeout=60)
+
+
+async def test_a_task_that_can_not_be_told_to_stop_waiting_costs_the_locks_on_other_connections_nothing(
+    port: int,
+) -> None:
+    with Proxy(port) as proxy:
+        async with (
+            fencepost.connect_async(at(port, ADVISORY), ttl=300) as other,
+            connect_async(at(proxy.port, ADVISORY), ttl=300, patience=60) as session,
+        ):
+            theirs = await other.lock("a").acquire()
+            request = (await session.keeper()).request((Ask("a"),))
+            assert isinstance(await session.engine.claim(request, wait=True), Queued)
+            held = await session.lock("held").acquire()
+            proxy.refuse()
+            session.engine._patience = 0.0
+            await session.engine.withdraw(request)
+            assert await session.engine.lease_renew(request.holder, 300, [held.claim]) == Renewal(alive=True)
+            assert held.held
+            while (await other.look("a")).waiters:
+                await asyncio.sleep(0.01)
+            await theirs.release()
+            await held.release()
+            await other.lock("held").acquire(timeout=60)

@@ -100,7 +100,7 @@ class Lease(Generic[Connection]):
         return None
 
     def to_keep(self) -> list[Hold[Connection]]:
-        """The connections that hold something, and the first in any case unless it is waited on.
+        """The connections that hold something, and the main one in any case unless it is waited on.
 
         The others are marked: what comes there after this renewal was sent is not proven by it.
         """
@@ -198,13 +198,16 @@ class Lease(Generic[Connection]):
         return None
 
     def end(self, hold: Hold[Connection]) -> bool:
-        """The connection is no more; whether that is the end of the lease."""
+        """The connection is no more; whether that is the end of the lease: it held something, or was the last."""
         with self._state:
             hold.ended = True
+            others = [each for each in self.holds if each is not hold]
             # Of a grant on one that is not asked about yet nobody knows.
-            matters = hold is self.main or bool(hold.held and not hold.unasked)
-            if not matters and hold in self.holds:
-                self.holds.remove(hold)
+            matters = not others or bool(hold.held and not hold.unasked)
+            if not matters:
+                self.holds = others
+                if hold is self.main:
+                    self.main = others[0]
             return matters
 
     def standing(self, name: str, now: float) -> list[tuple[Connection, tuple[Claim, float, float]]]:
