@@ -5,7 +5,7 @@ from importlib.resources import files
 
 from fencepost.engines.postgresql.query import Query
 
-VERSION = 7
+VERSION = 8
 PARTS = ("schema", "token", "view", "queue", "claim", "lease", "advisory", "cell")
 _HERE = files(__package__)
 

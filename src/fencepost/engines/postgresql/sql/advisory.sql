@@ -2,8 +2,8 @@
 -- every lock that it has.
 CREATE FUNCTION {schema}.sit(_holder text, _label text, _ttl double precision) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
-    -- A server that crashed has no connection from before, so once for each is often enough.
-    IF NOT EXISTS (SELECT FROM {schema}.life WHERE one) THEN
+    -- A server that was started again has no connection from before, so once for each is often enough.
+    IF NOT EXISTS (SELECT FROM {schema}.life WHERE one AND started = pg_postmaster_start_time()) THEN
         PERFORM {schema}.awaken();
     END IF;
     DELETE FROM {schema}.connection AS gone WHERE NOT EXISTS (

@@ -18,7 +18,8 @@ BEGIN
         SELECT ticket, token, mode, holder FROM {schema}.claim
         WHERE key = _key AND name = _name ORDER BY ticket DESC LIMIT 1) AS last ON true
     LEFT JOIN {schema}.lease AS theirs ON theirs.id = last.holder
-    WHERE one AND mine.id = _holder AND mine.expires_at > clock_timestamp() AND mine.epoch = _epoch
+    WHERE one AND started = pg_postmaster_start_time()
+      AND mine.id = _holder AND mine.expires_at > clock_timestamp() AND mine.epoch = _epoch
       AND current_setting('transaction_isolation') = 'read committed';
     IF FOUND AND _ticket IS NULL THEN
         _token := nextval('{schema}.token');
@@ -204,7 +205,8 @@ BEGIN
     UPDATE {schema}.claim AS next SET token = nextval('{schema}.token'), since = clock_timestamp()
     FROM {schema}.lease, {schema}.life
     WHERE next.key = _key AND next.ticket = _first AND next.part = 0 AND next.name = _name
-      AND _mode = 'exclusive' AND one AND lease.id = next.holder AND lease.expires_at > clock_timestamp()
+      AND _mode = 'exclusive' AND one AND started = pg_postmaster_start_time()
+      AND lease.id = next.holder AND lease.expires_at > clock_timestamp()
     RETURNING next.holder, next.serial, next.token, lease.channel INTO _next;
     IF NOT FOUND THEN
         PERFORM {schema}.settle(ARRAY[_name]);

@@ -1,4 +1,4 @@
--- Version 7. Names are stored in full; indexes have their 64-bit hash, because a name may be longer than an
+-- Version 8. Names are stored in full; indexes have their 64-bit hash, because a name may be longer than an
 -- index entry. Times are the database's own.
 
 -- Nothing that somebody left elsewhere under the name of a function of the server's.
@@ -8,16 +8,17 @@ SELECT pg_advisory_xact_lock(1717923427, hashtext('{schema}'));
 CREATE SCHEMA IF NOT EXISTS {schema};
 
 CREATE TABLE {schema}.version (version integer NOT NULL);
-INSERT INTO {schema}.version VALUES (7);
+INSERT INTO {schema}.version VALUES (8);
 
 -- Tokens, and the tickets of those who wait. It starts at the clock, so that tokens outlive even this schema.
 CREATE SEQUENCE {schema}.token;
 SELECT setval('{schema}.token', (extract(epoch FROM clock_timestamp()) * 1000000)::bigint);
 
--- One row while the server remembers all tokens it gave out. An unlogged table is empty after a crash, after
--- the promotion of a standby and in a restored backup: exactly when the last values of a sequence may be forgotten.
-CREATE UNLOGGED TABLE {schema}.life (one boolean PRIMARY KEY CHECK (one));
-INSERT INTO {schema}.life VALUES (true);
+-- One row while the server remembers all tokens it gave out. An unlogged table is empty after a crash, after the
+-- promotion of a standby and in a backup of a running server: exactly when the last values of a sequence may be
+-- forgotten. The files of a stopped server may be a copy, and older than they look: the row is of one start only.
+CREATE UNLOGGED TABLE {schema}.life (one boolean PRIMARY KEY CHECK (one), started timestamptz NOT NULL);
+INSERT INTO {schema}.life VALUES (true, pg_postmaster_start_time());
 
 -- One row per lease; `expires_at` is -infinity once it was closed. What was asked before `epoch` began, and comes later,
 -- is without effect: nobody waits for its answer.

@@ -1,20 +1,23 @@
--- After a crash or a fail-over some of the last tokens may be forgotten: step over more than there can have been. With the
--- rights of the owner, and forward only: nobody else needs the right to set the sequence, which could set it back.
+-- After a crash or a fail-over some of the last tokens may be forgotten: step over more than there can have been. After
+-- any other start the files may be an old copy: step up to the clock, which counts faster than tokens. With the rights of the
+-- owner, and forward only: nobody else needs the right to set the sequence, which could set it back.
 CREATE FUNCTION {schema}.awaken() RETURNS void LANGUAGE plpgsql
 SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
     LOCK TABLE {schema}.life IN EXCLUSIVE MODE;
-    IF NOT EXISTS (SELECT FROM {schema}.life WHERE one) THEN
+    IF NOT EXISTS (SELECT FROM {schema}.life WHERE one AND started = pg_postmaster_start_time()) THEN
         PERFORM setval('{schema}.token', greatest(
-            (SELECT last_value FROM {schema}.token) + 4294967296,
+            (SELECT last_value FROM {schema}.token)
+                + CASE WHEN EXISTS (SELECT FROM {schema}.life WHERE one) THEN 0 ELSE 4294967296 END,
             (extract(epoch FROM clock_timestamp()) * 1000000)::bigint));
-        INSERT INTO {schema}.life VALUES (true);
+        INSERT INTO {schema}.life VALUES (true, pg_postmaster_start_time())
+        ON CONFLICT (one) DO UPDATE SET started = excluded.started;
     END IF;
 END $$;
 
 CREATE FUNCTION {schema}.mint() RETURNS bigint LANGUAGE plpgsql AS $$
 BEGIN
-    IF NOT EXISTS (SELECT FROM {schema}.life WHERE one) THEN
+    IF NOT EXISTS (SELECT FROM {schema}.life WHERE one AND started = pg_postmaster_start_time()) THEN
         PERFORM {schema}.awaken();
     END IF;
     RETURN nextval('{schema}.token');
