@@ -6,8 +6,9 @@ from fencepost.engines.postgresql.address import Address
 from fencepost.errors import EngineError, Refused, Unavailable
 
 # Classes of SQLSTATE that pass by themselves: connection, transaction rollback, resources, operator's intervention,
-# system. Everything else stays as it is until somebody changes something.
-PASSING = ("08", "40", "53", "55", "57", "58")
+# system; and a session that was ended because a transaction took too long. Everything else stays as it is until
+# somebody changes something.
+PASSING = ("08", "40", "53", "55", "57", "58", "25P03", "25P04")
 ADVICE = {
     "0B000": "a pooler is not ours to set: ALTER ROLE … SET default_transaction_isolation = 'read committed'",
     "25006": "the server is read-only: name the primary, or all hosts, which are tried in turn",
@@ -47,7 +48,7 @@ def explain(error: ServerError, address: Address) -> EngineError:
     if not error.state:
         # Not the server's own words, but libpq's for a server that said nothing more.
         return lost(address, str(error))
-    kind = Unavailable if error.state[:2] in PASSING else Refused
+    kind = Unavailable if error.state.startswith(PASSING) else Refused
     advice = ADVICE.get(error.state)
     return kind(f"postgresql at {address} answered: {error}{f': {advice}' if advice else ''}")
 

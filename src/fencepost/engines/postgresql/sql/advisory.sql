@@ -20,6 +20,10 @@ BEGIN
     PERFORM set_config('client_connection_check_interval', '500', false);
     PERFORM set_config('statement_timeout', '0', false);
     PERFORM set_config('lock_timeout', '0', false);
+    -- As of PostgreSQL 17: to wait for a lock is a transaction, too.
+    IF current_setting('transaction_timeout', true) IS NOT NULL THEN
+        PERFORM set_config('transaction_timeout', '0', false);
+    END IF;
 END $$;
 
 -- Keep the connection, and write down what it holds: locks have numbers, and people want names.
