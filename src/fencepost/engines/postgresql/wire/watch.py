@@ -1,6 +1,7 @@
 """One daemon thread per process that watches idle connections: for news, and for their end."""
 
 import select
+import sys
 import threading
 from collections.abc import Callable
 from math import ceil
@@ -44,7 +45,7 @@ class Watched:
 
     def __init__(self) -> None:
         self._epoll: select.epoll | None = None
-        self._callbacks: dict[int, Callable[[], object]] = {}
+        self._callbacks: dict[int, tuple[int, Callable[[], object]]] = {}
         self._starting = threading.Lock()
 
     def news(self, fileno: int, callback: Callable[[], object]) -> None:
@@ -56,9 +57,10 @@ class Watched:
     def _add(self, fileno: int, events: int, callback: Callable[[], object]) -> None:
         with self._starting:
             if self._epoll is None:
-                self._epoll = select.epoll()
-                threading.Thread(target=self._run, args=[self._epoll], name="fencepost-watch", daemon=True).start()
-            self._callbacks[fileno] = callback
+                epoll = select.epoll()
+                threading.Thread(target=self._run, args=[epoll], name="fencepost-watch", daemon=True).start()
+                self._epoll = epoll
+            self._callbacks[fileno] = events, callback
             self._epoll.register(fileno, events)
 
     def remove(self, fileno: int) -> None:
@@ -77,14 +79,15 @@ class Watched:
 
     def _run(self, epoll: "select.epoll") -> None:
         while True:
-            for fileno, events in epoll.poll():
-                callback = self._callbacks.get(fileno)
+            # One at a time: while one is told, others may be closed, and their numbers used again.
+            for fileno, _ in epoll.poll(maxevents=1):
+                wanted, callback = self._callbacks.get(fileno, (0, None))
                 if callback is None:
                     continue
-                if events & (select.EPOLLRDHUP | select.EPOLLHUP | select.EPOLLERR):
+                if wanted == select.EPOLLRDHUP:
                     # It would be told again and again: this is the last of it.
                     self.remove(fileno)
-                callback()
+                _tell(callback)
 
 
 class Looked:
@@ -116,8 +119,9 @@ class Looked:
         with self._starting:
             self._callbacks[fileno] = callback
             if self._alarm is None:
-                self._alarm = alarm()
-                threading.Thread(target=self._run, args=[self._alarm], name="fencepost-watch", daemon=True).start()
+                bell = alarm()
+                threading.Thread(target=self._run, args=[bell], name="fencepost-watch", daemon=True).start()
+                self._alarm = bell
             self._alarm.set()
 
     def remove(self, fileno: int) -> None:
@@ -156,10 +160,18 @@ class Looked:
             if asked is None or asked != before:
                 self._alone[fileno] = monotonic() + LEFT_ALONE, asked
                 return
-        if connection is not None or events != READ:
+        if connection is not None:
             # It would be told again and again: this is the last of it.
             self.remove(fileno)
+        _tell(callback)
+
+
+def _tell(callback: Callable[[], object]) -> None:
+    try:
         callback()
+    except BaseException:
+        # Whatever it was: all other connections of this process are watched by this thread.
+        sys.excepthook(*sys.exc_info())
 
 
 watch: Watch = Watched() if hasattr(select, "epoll") else Looked()
