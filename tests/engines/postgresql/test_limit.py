@@ -5,10 +5,12 @@ from collections.abc import Iterator
 import pytest
 
 import fencepost
-from fencepost import Unavailable
+from fencepost import Refused, Unavailable
 from fencepost.core.url import parse_url
 from fencepost.engines.postgresql._sync.store import Store
+from fencepost.engines.postgresql.address import locate
 from fencepost.engines.postgresql.query import Query, value
+from fencepost.engines.postgresql.trouble import not_let_in
 from fencepost.testing.postgresql import query
 
 from .conftest import at
@@ -48,3 +50,17 @@ def test_a_session_that_the_server_ends_for_taking_long_may_be_tried_again(port:
     with pytest.raises(Unavailable, match="took long"):
         store.call(ended)
     store.close()
+
+
+@pytest.mark.unit
+@pytest.mark.parametrize(
+    ("words", "kind"),
+    [
+        ("terminating connection due to administrator command", Unavailable),
+        ("canceling authentication due to timeout", Unavailable),
+        ("client_login_timeout (server down)", Unavailable),
+        ('password authentication failed for user "app"', Refused),
+    ],
+)
+def test_whoever_comes_while_the_server_ends_its_sessions_may_come_again(words: str, kind: type[Exception]) -> None:
+    assert type(not_let_in(f"FATAL:  {words}", locate(parse_url(at(1))))) is kind

@@ -28,6 +28,9 @@ PASSING_GREETINGS = (
     "no more connections allowed",
     "read-only",
     "hot standby mode is disabled",
+    "terminating connection",
+    "canceling authentication due to timeout",
+    "client_login_timeout",
     "query_wait_timeout",
     "server_login_retry",
 )
