@@ -29,14 +29,18 @@ BEGIN
 END $$;
 
 -- End the leases that have run out of those who stand in a queue, and take them out of it. The row of the lease decides:
--- a renewal that came before is waited for, and one that comes after finds nothing to renew.
+-- a renewal that comes after finds nothing to renew. One whose row somebody else has at this moment is left as it is:
+-- whoever buries the dead of several queues would wait in a circle with others who do. Who is in its way looks again.
 CREATE FUNCTION {schema}.bury(_name text) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
     _key bigint := hashtextextended(_name, 0);
 BEGIN
-    UPDATE {schema}.lease SET expires_at = '-infinity'
-    WHERE expires_at <= clock_timestamp() AND expires_at > '-infinity'
-      AND id IN (SELECT holder FROM {schema}.claim WHERE key = _key AND name = _name);
+    UPDATE {schema}.lease SET expires_at = '-infinity' FROM (
+        SELECT id FROM {schema}.lease
+        WHERE expires_at <= clock_timestamp() AND expires_at > '-infinity'
+          AND id IN (SELECT holder FROM {schema}.claim WHERE key = _key AND name = _name)
+        FOR UPDATE SKIP LOCKED) AS dead
+    WHERE lease.id = dead.id;
     DELETE FROM {schema}.claim
     WHERE key = _key AND name = _name
       AND NOT EXISTS (SELECT FROM {schema}.lease WHERE id = holder AND expires_at > '-infinity');
