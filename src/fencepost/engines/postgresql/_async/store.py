@@ -35,6 +35,10 @@ class AsyncStore:
     async def value(self, what: Query, *parameters: Parameter) -> bytes | None:
         return query.value(await self._pool.call(what, *parameters))
 
+    async def call_at_once(self, what: Query, *parameters: Parameter) -> pq.abc.PGresult:
+        """For what a lease lives on: however many others are asking, and wait for their answers."""
+        return await self._pool.call_at_once(what, *parameters)
+
     async def dial(self, address: Address | None = None) -> wire.Connection:
         """A connection of the caller's own, with nothing said on it yet."""
         return await wire.connect(address or self.address, self._patience)

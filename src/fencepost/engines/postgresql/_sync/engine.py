@@ -31,7 +31,7 @@ from fencepost.engines.postgresql._sync.channel import Channel
 from fencepost.engines.postgresql._sync.store import Store
 from fencepost.engines.postgresql.address import LIBPQ, listening_at
 from fencepost.engines.postgresql.epoch import Epoch, Key
-from fencepost.engines.postgresql.query import array, rows, text, texts, whole, wholes
+from fencepost.engines.postgresql.query import array, rows, text, texts, value, whole, wholes
 from fencepost.engines.postgresql.sql import statements
 from fencepost.engines.postgresql.waiter import Waiter
 from fencepost.errors import Refused
@@ -75,14 +75,14 @@ class PostgresqlEngine:
         self._store.call(self._sql["lease_open"], *parameters, self._epoch.now)
 
     def lease_renew(self, holder: Holder, ttl: float, claims: Collection[Claim]) -> Renewal:
-        reply = self._store.value(self._sql["lease_renew"], holder.id.encode(), b"%f" % ttl)
+        reply = value(self._store.call_at_once(self._sql["lease_renew"], holder.id.encode(), b"%f" % ttl))
         if reply is None:
             return Renewal(alive=False)
         held = set(wholes(reply))
         gone = [claim for claim in claims if claim.token not in held]
         if not gone:
             return Renewal(alive=True)
-        evicted = rows(self._store.call(self._sql["evicted"], holder.id.encode()))
+        evicted = rows(self._store.call_at_once(self._sql["evicted"], holder.id.encode()))
         reasons = record.reasons_of(evicted)
         return Renewal(True, tuple((each.serial, each.name, reasons.get(each.token or 0, LOST)) for each in gone))
 
@@ -91,7 +91,7 @@ class PostgresqlEngine:
         for key, waiter in self._waiters.copy().items():
             if key.startswith(theirs):
                 waiter.stir(over="the lease was closed")
-        while self._store.value(self._sql["lease_close"], holder.id.encode()) == YES:
+        while value(self._store.call_at_once(self._sql["lease_close"], holder.id.encode())) == YES:
             pass
 
     # Claims

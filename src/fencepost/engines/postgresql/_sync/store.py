@@ -35,6 +35,10 @@ class Store:
     def value(self, what: Query, *parameters: Parameter) -> bytes | None:
         return query.value(self._pool.call(what, *parameters))
 
+    def call_at_once(self, what: Query, *parameters: Parameter) -> pq.abc.PGresult:
+        """For what a lease lives on: however many others are asking, and wait for their answers."""
+        return self._pool.call_at_once(what, *parameters)
+
     def dial(self, address: Address | None = None) -> wire.Connection:
         """A connection of the caller's own, with nothing said on it yet."""
         return wire.connect(address or self.address, self._patience)

@@ -61,6 +61,11 @@ class Connection:
     def is_open(self) -> bool:
         return self._is_open and self._conn.status == pq.ConnStatus.OK
 
+    @property
+    def owes(self) -> bool:
+        """Whether an answer is still to come."""
+        return self._owing
+
     async def call(self, query: Query, *parameters: Parameter) -> Result:
         """The result of one statement. `Unavailable` if it does not come in time: then it is owed."""
         async with self._turn:

@@ -29,21 +29,27 @@ class Pool:
 
     async def call(self, query: Query, *parameters: Parameter) -> Result:
         async with self._room:
-            connection = await self._take()
-            try:
-                result = await connection.call(query, *parameters)
-            except asyncio.CancelledError:
-                # The answer that is owed is waited for by whoever takes it next, if nobody has come when it is there.
-                self._give_back(connection, last=True)
-                raise
-            except ServerError as error:
-                self._give_back(connection)
-                raise explain(error, self.address) from error
-            except BaseException:
-                self._drop(connection)
-                raise
+            return await self._ask(await self._take(), query, parameters)
+
+    async def call_at_once(self, query: Query, *parameters: Parameter) -> Result:
+        """For whoever can not wait until others were answered: on one connection more, if need be."""
+        return await self._ask(self._idle() or await self._connect(), query, parameters)
+
+    async def _ask(self, connection: Connection, query: Query, parameters: tuple[Parameter, ...]) -> Result:
+        try:
+            result = await connection.call(query, *parameters)
+        except asyncio.CancelledError:
+            # The answer that is owed is waited for by whoever takes it next, if nobody has come when it is there.
+            self._give_back(connection, last=True)
+            raise
+        except ServerError as error:
             self._give_back(connection)
-            return result
+            raise explain(error, self.address) from error
+        except BaseException:
+            self._drop(connection)
+            raise
+        self._give_back(connection)
+        return result
 
     async def _take(self) -> Connection:
         while self._free:
@@ -51,6 +57,17 @@ class Pool:
             if connection.is_open:
                 return connection
             connection.close()
+        return await self._connect()
+
+    def _idle(self) -> Connection | None:
+        """One that owes no answer to anybody who was cancelled."""
+        for connection in reversed(self._free):
+            if connection.is_open and not connection.owes:
+                self._free.remove(connection)
+                return connection
+        return None
+
+    async def _connect(self) -> Connection:
         if self._closed:
             raise Unavailable(f"the connection to postgresql at {self.address} was closed here")
         connection = await connect(self.address, self._patience)
