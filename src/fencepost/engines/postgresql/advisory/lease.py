@@ -217,7 +217,8 @@ class Lease(Generic[Connection]):
 
     def excluded(self, ask: Ask) -> tuple[Claim, ...]:
         """What we hold ourselves that excludes the ask."""
-        claims = [hold.held[ask.name].claim for hold in list(self.holds) if ask.name in hold.held]
+        with self._state:
+            claims = [hold.held[ask.name].claim for hold in self.holds if ask.name in hold.held]
         if ask.mode is Mode.EXCLUSIVE or any(claim.ask.mode is Mode.EXCLUSIVE for claim in claims):
             return tuple(claims)
         return ()

@@ -1,0 +1,33 @@
+"""Which connection holds what: asked by some while others change it."""
+
+import threading
+
+import pytest
+
+from fencepost.core.claim import Ask, Request
+from fencepost.core.holder import Holder
+from fencepost.engines.postgresql.advisory.lease import Entry, Lease
+
+pytestmark = pytest.mark.unit
+
+
+def test_a_lock_that_is_given_back_while_another_thread_looks_for_it_is_there_or_not() -> None:
+    lease: Lease[object] = Lease(Holder("a", "a"), 60, object(), trip=5)
+    request = Request(lease.holder, 1, (Ask("a"),))
+    entry = lease.begin(request, 0.0)
+    assert entry is not None
+    assert lease.granted(entry, 1)
+    giving_back = threading.Thread(target=lease.forget, args=[entry])
+
+    class Held(dict[str, Entry[object]]):
+        def __contains__(self, name: object) -> bool:
+            found = super().__contains__(name)
+            # Whoever gives it back comes in between, if it can.
+            giving_back.start()
+            giving_back.join(0.1)
+            return found
+
+    lease.main.held = Held(lease.main.held)
+    assert [claim.token for claim in lease.excluded(Ask("a"))] == [1]
+    giving_back.join(60)
+    assert not lease.main.held
