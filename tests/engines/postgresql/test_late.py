@@ -227,3 +227,53 @@ async def test_a_claim_whose_task_was_cancelled_in_the_queue(
         assert await connection.finish(asyncio.get_running_loop().time() + 60) is not None
         held.release()
         assert query(port, STANDING) == []
+
+
+def evicted_before_it_heard(port: int, request: Request) -> None:
+    """Somebody has the name who came later, and the message of the grant that was taken away is on its way."""
+    query(port, "SELECT fencepost.evict('a', 'operator', 1000)")
+    assert query(port, "SELECT 1 FROM fencepost.claim WHERE holder = %s", request.holder.id) == []
+
+
+@pytest.mark.parametrize("priority", [0, 3])
+def test_the_news_of_a_grant_that_was_evicted_before_it_was_heard(
+    session: fencepost.Session, other: fencepost.Session, port: int, priority: int
+) -> None:
+    held = other.lock("a").acquire()
+    request = session.keeper().request((Ask("a"),), priority)
+    assert isinstance(session.engine.claim(request, wait=True), Queued)
+    held.release()
+    evicted_before_it_heard(port, request)
+    theirs = other.lock("a").acquire()
+    # It looks for itself, and has another place from here on.
+    queued = session.engine.claim(request, wait=True)
+    assert isinstance(queued, Queued)
+    answer = session.engine.wait(queued, 0.3)
+    assert isinstance(answer, Queued)
+    theirs.release()
+    granted = session.engine.wait(answer, 60)
+    assert isinstance(granted, Granted)
+    assert granted.tokens[0] > theirs.token
+    session.engine.withdraw(request)
+
+
+async def test_the_news_of_a_grant_that_was_evicted_before_a_task_heard_it(other: fencepost.Session, port: int) -> None:
+    held = other.lock("a").acquire()
+    async with connect_async(at(port), ttl=300, patience=60) as session:
+        request = (await session.keeper()).request((Ask("a"),))
+        queued = await session.engine.claim(request, wait=True)
+        assert isinstance(queued, Queued)
+        held.release()
+        evicted_before_it_heard(port, request)
+        theirs = other.lock("a").acquire()
+        queued = await session.engine.claim(request, wait=True)
+        assert isinstance(queued, Queued)
+        while not queued.place.tokens:
+            await asyncio.sleep(0.001)
+        answer = await session.engine.wait(queued, 0.3)
+        assert isinstance(answer, Queued)
+        theirs.release()
+        granted = await session.engine.wait(answer, 60)
+        assert isinstance(granted, Granted)
+        assert granted.tokens[0] > theirs.token
+        await session.engine.withdraw(request)

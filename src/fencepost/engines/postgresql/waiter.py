@@ -10,12 +10,14 @@ class Bell(Protocol):
 class Waiter:
     """`tokens` once granted, `news` when it should look again, `over` when its lease has ended."""
 
-    __slots__ = ("again_at", "bell", "key", "looks", "news", "over", "tokens")
+    __slots__ = ("again_at", "bell", "key", "looks", "news", "over", "place", "tokens")
 
     def __init__(self, key: bytes = b"") -> None:
         # What a message to it begins with.
         self.key = key
         self.tokens: tuple[int, ...] = ()
+        # When it came into the queue, on the scale of tokens: a lower one is of a grant that was taken away since.
+        self.place = 0
         self.news = False
         self.over: str | None = None
         self.bell: Bell | None = None

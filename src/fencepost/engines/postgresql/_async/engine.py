@@ -40,6 +40,8 @@ AUDIT_LENGTH = 1000
 LOST = "the engine no longer has it"
 # How often an ask may be overtaken by others of its session that are given up.
 MOST_LATE = 100
+# By how much a step of priority lowers a ticket, which is of the same sequence as tokens.
+PRIORITY = 1 << 54
 YES, NO = b"t", b"f"
 
 
@@ -158,10 +160,11 @@ class AsyncPostgresqlEngine:
             case {"tokens": list(tokens)} if len(tokens) == len(request.asks) and all(map(is_integer, tokens)):
                 self._waiters.pop(self._key(request), None)
                 return Granted(tuple(tokens))
-            case {"ahead": list(ahead), "again": again}:
+            case {"ahead": list(ahead), "again": again, "ticket": int(ticket)}:
                 claims = tuple(map(record.claim_of, ahead))
                 if waiter is None:
                     return Busy(claims)
+                waiter.place = ticket % PRIORITY
                 waiter.again_at = self._now() + self._pause(waiter, again)
                 return Queued(request, claims, waiter)
         self._waiters.pop(self._key(request), None)
@@ -186,8 +189,10 @@ class AsyncPostgresqlEngine:
             if waiter.over is not None:
                 return Gone(waiter.over)
             if waiter.tokens:
-                self._waiters.pop(waiter.key, None)
-                return Granted(waiter.tokens)
+                tokens, waiter.tokens = waiter.tokens, ()
+                if min(tokens) > waiter.place:
+                    self._waiters.pop(waiter.key, None)
+                    return Granted(tokens)
             answer = await self.claim(request, wait=True)
             if not isinstance(answer, Queued):
                 return Gone("the lease was closed") if isinstance(answer, Busy) else answer

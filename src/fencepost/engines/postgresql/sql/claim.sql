@@ -36,12 +36,14 @@ BEGIN
         WHERE NOT EXISTS (SELECT FROM {schema}.claim WHERE holder = _holder AND serial = _serial)
           -- Who holds may have come after one of high priority who waits.
           AND (_token IS NULL OR NOT EXISTS (
-              SELECT FROM {schema}.claim WHERE key = _key AND name = _name AND token IS NULL));
+              SELECT FROM {schema}.claim WHERE key = _key AND name = _name AND token IS NULL))
+        RETURNING ticket INTO _ticket;
         IF FOUND THEN
             -- Whoever loses its place in a crash loses its connection, too, and asks again. Nobody behind it has to wait
             -- for the disk, or for a standby.
             _done := set_config('synchronous_commit', 'off', true) IS NULL;
-            RETURN '{"ahead": [], "again": ' || extract(epoch FROM _until - clock_timestamp()) * 1000 || '}';
+            RETURN '{"ahead": [], "again": ' || extract(epoch FROM _until - clock_timestamp()) * 1000
+                || ', "ticket": ' || _ticket || '}';
         END IF;
     END IF;
     RETURN {schema}.enter(
@@ -49,8 +51,8 @@ BEGIN
 END $$;
 
 -- The full answer to a request, whatever has happened to it: {"tokens": …}; or, with its place in the queue if it waits,
--- {"ahead": …, "again": ms until somebody ahead may be dead}; or {"gone": why}; or, if it was asked before the epoch that
--- is now, {"late": the epoch}, and nothing has happened.
+-- {"ahead": …, "again": ms until somebody ahead may be dead, "ticket": its own}; or {"gone": why}; or, if it was asked before
+-- the epoch that is now, {"late": the epoch}, and nothing has happened.
 CREATE FUNCTION {schema}.enter(
     _holder text, _serial bigint, _names text[], _modes text[], _weights integer[], _limits integer[], _notes text[],
     _wait boolean, _priority integer, _epoch bigint
@@ -125,7 +127,8 @@ BEGIN
     RETURN (
         SELECT json_build_object(
             'ahead', coalesce(json_agg({schema}.record(other) ORDER BY mine.part, other.ticket), '[]'),
-            'again', greatest(0, extract(epoch FROM min(lease.expires_at) - clock_timestamp()) * 1000))
+            'again', greatest(0, extract(epoch FROM min(lease.expires_at) - clock_timestamp()) * 1000),
+            'ticket', (SELECT min(ticket) FROM {schema}.claim WHERE holder = _holder AND serial = _serial))
         FROM {schema}.claim AS mine
         LEFT JOIN LATERAL (
             SELECT max(ticket) AS ticket FROM {schema}.claim
