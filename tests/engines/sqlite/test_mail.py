@@ -4,13 +4,15 @@ import asyncio
 import errno
 import os
 import socket
+import sqlite3
 import threading
 import time
 
 import pytest
 
+from fencepost import EngineError, Unavailable
 from fencepost._runtime import aio
-from fencepost.contract.answer import Gone, Granted, Queued
+from fencepost.contract.answer import Cell, Gone, Granted, Queued
 from fencepost.core.claim import Ask, Claim, Mode, Request
 from fencepost.core.holder import Holder
 from fencepost.core.url import Url
@@ -98,6 +100,72 @@ def test_a_mailbox_that_nobody_reads_any_more_passes_the_grant_on(user):
     one.engine.release(claim)
     assert isinstance(three.engine.wait(queued, 5.0), Granted)
     assert [standing.claim.holder for standing in one.engine.look("it").holders] == [three.holder]
+
+
+def test_a_letter_that_cannot_be_delivered_keeps_nobody_else_from_being_told(user, monkeypatch):
+    one, two, three = user(), user(), user()
+    claim = one.hold("it")
+    two.queue(Ask("it", Mode.SHARED))
+    queued = three.queue(Ask("it", Mode.SHARED))
+    two.engine._mailbox.inbox.close()
+
+    def fail(letter: mailbox.Letter) -> None:
+        raise sqlite3.OperationalError("database or disk is full")
+
+    monkeypatch.setattr(one.engine._queue, "unreachable", fail)
+    with pytest.raises(EngineError):
+        one.engine.release(claim)
+    monkeypatch.setattr(three.engine, "_transact", lambda *_: pytest.fail("looked: there was no letter"))
+    assert isinstance(three.engine.wait(queued, AT_ONCE), Granted)
+
+
+def test_a_letter_that_nobody_could_look_after_is_made_up_for_by_whatever_is_done_next(user, monkeypatch):
+    one, two, three = user(), user(), user()
+    claim = one.hold("it")
+    two.queue("it")
+    queued = three.queue("it")
+    two.engine._mailbox.inbox.close()
+
+    def fail(letter: mailbox.Letter) -> None:
+        raise Unavailable("busy")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(one.engine._queue, "unreachable", fail)
+        with pytest.raises(Unavailable):
+            one.engine.release(claim)
+    assert one.engine.lease_renew(one.holder, LONG, ()).alive
+    assert isinstance(three.engine.wait(queued, AT_ONCE), Granted)
+
+
+async def test_a_cell_that_was_changed_by_a_task_that_is_cancelled_tells_all_who_watch_it(path, monkeypatch):
+    engine = AsyncEngine(Url("sqlite", path=str(path)), clock=aio.BootClock(), patience=30.0)
+    empty = await engine.cells.read("it")
+    watching = asyncio.create_task(engine.cells.watch("it", empty.version, LONG))
+    watch, watched = engine.cells._file.watch, asyncio.Event()
+    write, begun, go_on = engine.cells._file.write, threading.Event(), threading.Event()
+    loop = asyncio.get_running_loop()
+
+    def note(key: str, box: str) -> Cell:
+        found = watch(key, box)
+        loop.call_soon_threadsafe(watched.set)
+        return found
+
+    def stop(*change: object) -> object:
+        done = write(*change)
+        begun.set()
+        assert go_on.wait(LONG)
+        return done
+
+    monkeypatch.setattr(engine.cells._file, "watch", note)
+    monkeypatch.setattr(engine.cells._file, "write", stop)
+    await asyncio.wait_for(watched.wait(), LONG)
+    writing = asyncio.create_task(engine.cells.write("it", "news", empty.version))
+    await asyncio.to_thread(begun.wait, LONG)
+    writing.cancel()
+    await asyncio.wait([writing])
+    go_on.set()
+    assert (await asyncio.wait_for(watching, AT_ONCE)).value == "news"
+    await engine.close()
 
 
 @pytest.mark.parametrize("folder_too", [False, True])

@@ -29,7 +29,11 @@ class AsyncCells:
         return await self._do(self._file.read, key)
 
     async def write(self, key: str, value: str | None, version: int) -> Cell | None:
-        cell, told = await self._do(self._file.write, key, value, version)
+        return await self._do(self._write, key, value, version)
+
+    def _write(self, key: str, value: str | None, version: int) -> Cell | None:
+        # Told in the same thread: whoever cancels the caller does not end it.
+        cell, told = self._file.write(key, value, version)
         for mailbox in told:
             if not self._sender.send(Letter(mailbox, "", 0)):
                 # Whoever it was died without a word.

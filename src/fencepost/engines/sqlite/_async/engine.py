@@ -248,10 +248,15 @@ class AsyncSqliteEngine:
                 continue
 
     async def _post(self, letters: Sequence[Letter]) -> None:
-        """Send letters. Where nobody is at the address any more the grant goes to the next."""
-        for letter in letters:
-            if not self._mailbox.send(letter):
+        """Send letters, all of them before anything that may fail. Where nobody is at the address any more the grant
+        goes to the next."""
+        returned = [letter for letter in letters if not self._mailbox.send(letter)]
+        try:
+            for letter in returned:
                 await self._transact(self._queue.atomically, self._queue.unreachable, letter)
+        except BaseException:
+            self._unsaid = True
+            raise
 
 
 AsyncEngine = AsyncSqliteEngine
