@@ -45,6 +45,10 @@ class Endpoints:
     def current(self) -> Address:
         return self.addresses[self._current]
 
+    def in_turn(self) -> list[Address]:
+        """All of them, the current one first."""
+        return [*self.addresses[self._current :], *self.addresses[: self._current]]
+
     def leave(self, address: Address) -> None:
         """That one failed. Whoever notices it late changes nothing."""
         if self.current == address:

@@ -151,15 +151,17 @@ class Link:
         """A connection that a member has let in: the current one, or whichever of the others comes first."""
         if self._closed:
             raise Unavailable(f"the connection to etcd at {self.endpoints} was closed here")
-        endpoints = self.endpoints
-        until = monotonic() + runtime.patience(self.patience)
-        for left in range(len(endpoints) - 1, -1, -1):
-            address = endpoints.current
-            share = max(0.001, (until - monotonic()) / (left + 1))
+        endpoints, allowed = self.endpoints, runtime.patience(self.patience)
+        until, left = monotonic() + allowed, len(endpoints)
+        for address in endpoints.in_turn():
+            share = max(0.001, (until - monotonic()) / left)
+            left -= 1
             try:
                 return self._enter(Connection(endpoints, address, share), share)
             except (OSError, ValueError) as error:
-                endpoints.leave(address)
+                # A caller without time is no proof against a member that others use.
+                if allowed >= self.patience or not isinstance(error, TimeoutError | BlockingIOError):
+                    endpoints.leave(address)
                 if not left:
                     raise unreachable(error, address, share) from error
         raise AssertionError("there is always one")
@@ -251,7 +253,12 @@ class Link:
         if isinstance(error, RpcError) and not error.elsewhere:
             self.give_back(connection)
             return
-        self.drop(connection)
+        late = isinstance(error, TimeoutError | BlockingIOError)
+        if isinstance(error, OSError | ValueError | RpcError) and not (late and connection.is_hurried):
+            self.drop(connection)
+        else:
+            # A caller that is interrupted, or without time, is no proof against a member that others use.
+            connection.close()
         if isinstance(error, OSError | ValueError):
             raise unreachable(error, connection.address, connection.allowed) from error
 

@@ -71,9 +71,7 @@ class Link:
                 connection.send(request)
                 response = connection.read()
             except BaseException as error:
-                self._drop(connection)
-                if isinstance(error, OSError | ValueError):
-                    raise unreachable(error, connection.host, connection.allowed) from error
+                self._failed(connection, error)
                 raise
             self._give_back(connection, response)
             return response
@@ -102,12 +100,10 @@ class Link:
             connection.close()
             return None
         except BaseException as error:
-            connection.close()
             if watch.over and isinstance(error, OSError | ValueError):
+                connection.close()
                 return None
-            self._drop(connection)
-            if isinstance(error, OSError | ValueError):
-                raise unreachable(error, connection.host, connection.allowed) from error
+            self._failed(connection, error)
             raise
         finally:
             watch.connection = None
@@ -133,14 +129,16 @@ class Link:
         if self._closed:
             raise Unavailable(f"the connection to consul at {self.host} was closed here")
         trouble: Unavailable | None = None
-        until, hosts = monotonic() + threads.patience(self.patience), list(self._hosts)
+        allowed, hosts = threads.patience(self.patience), list(self._hosts)
+        until = monotonic() + allowed
         for number, host in enumerate(hosts):
             share = max(0.001, (until - monotonic()) / (len(hosts) - number))
             try:
                 return Connection(host, share)
             except OSError as error:
                 trouble = trouble or unreachable(error, host, share)
-                self._distrust(host)
+                if allowed >= self.patience or not isinstance(error, TimeoutError | BlockingIOError):
+                    self._distrust(host)
         assert trouble is not None
         raise trouble
 
@@ -154,9 +152,13 @@ class Link:
         else:
             connection.close()
 
-    def _drop(self, connection: Connection) -> None:
+    def _failed(self, connection: Connection, error: BaseException) -> None:
         connection.close()
-        self._distrust(connection.host)
+        if isinstance(error, OSError | ValueError):
+            # A caller without time is no proof against an agent that others use.
+            if not (connection.is_hurried and isinstance(error, TimeoutError | BlockingIOError)):
+                self._distrust(connection.host)
+            raise unreachable(error, connection.host, connection.allowed) from error
 
     def _distrust(self, host: Host) -> None:
         """Ask another agent from now on, if there is one. Idle connections are of the same kind, or older."""
