@@ -2,6 +2,7 @@
 """Cells on etcd: a key each, whose revision is its version, and a watch stream of their own."""
 
 from fencepost._runtime.clock import boottime
+from fencepost._runtime.state import StateLock
 from fencepost.contract.answer import Cell
 from fencepost.drivers.etcd import answer
 from fencepost.drivers.etcd import request as ask
@@ -19,6 +20,7 @@ class AsyncCells:
         self._client = client
         self._prefix = prefix
         self._watches: dict[int, Waiter] = {}
+        self._lock = StateLock()
         self._ear = wire.Ear(self._hear, self._stir_all)
         self._closed = False
 
@@ -40,7 +42,8 @@ class AsyncCells:
 
         def words(number: int) -> bytes:
             numbers.append(number)
-            self._watches[number] = waiter
+            with self._lock:
+                self._watches[number] = waiter
             return ask.watch(number, own)
 
         try:
@@ -53,17 +56,18 @@ class AsyncCells:
                 if cell.version != version or self._closed or boottime() >= until:
                     return cell
                 if self._watches.get(numbers[0]) is not waiter:
-                    raise Unavailable("the stream on which etcd tells of changes was lost")
+                    raise Unavailable("the watch by which etcd tells of changes was ended")
                 await self._ear.wait(waiter, until)
         finally:
             for number in numbers:
                 await self._end(number, waiter)
 
     async def _end(self, number: int, waiter: Waiter) -> None:
-        # On another stream the number is another's by now.
-        if self._watches.get(number) is not waiter:
-            return
-        self._watches.pop(number, None)
+        with self._lock:
+            # On another stream the number is another's by now.
+            if self._watches.get(number) is not waiter:
+                return
+            del self._watches[number]
         try:
             if self._ear.is_open:
                 await self._ear.say(ask.unwatch(number), self._client.link)
@@ -78,7 +82,9 @@ class AsyncCells:
 
     def _hear(self, message: bytes) -> None:
         news = answer.news(message)
-        waiter = self._watches.get(news.watch)
+        with self._lock:
+            # Of a watch that it has ended etcd tells no more.
+            waiter = self._watches.get(news.watch) if news.ended is None else self._watches.pop(news.watch, None)
         if waiter is not None:
             waiter.stir()
         if news.created and news.ended is not None:
@@ -87,8 +93,9 @@ class AsyncCells:
             self._ear.close()
 
     def _stir_all(self) -> None:
-        watches, self._watches = self._watches, {}
-        for waiter in list(watches.values()):
+        with self._lock:
+            watches, self._watches = self._watches, {}
+        for waiter in watches.values():
             waiter.stir()
 
 
