@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 
 from fencepost._runtime import aio as runtime
 from fencepost._runtime.clock import LONGEST_NAP
+from fencepost._runtime.state import StateLock
 from fencepost.contract.answer import Gone, Granted
 from fencepost.engines.consul._async.store import AsyncStore
 from fencepost.engines.consul.key import lock_of
@@ -38,6 +39,8 @@ class AsyncLine:
         self._seen: dict[Desk, set[tuple[str, int]]] = {}
         # Names that had a queue when they were last seen: there it is quicker to queue up at once.
         self._busy: dict[str, None] = {}
+        # Of who waits where, and of what is busy: threads come, leave and look at the same time.
+        self._lock = StateLock()
 
     def is_busy(self, names: Iterable[str]) -> bool:
         return bool(self._busy) and any(name in self._busy for name in names)
@@ -76,39 +79,43 @@ class AsyncLine:
     def _tell(self, views: Mapping[str, View]) -> None:
         for name, view in views.items():
             if not view.waiters:
-                self._busy.pop(name, None)
+                with self._lock:
+                    self._busy.pop(name, None)
         # Only those who hold are looked for: many may wait here.
         holding = {member.record.key for view in views.values() for member in view.holders}
-        for there in list(self._waiting.values()):
-            for entry in [there[key] for key in holding & there.keys()]:
-                if entry.locks.keys() <= views.keys():
-                    tokens = tokens_of(entry.request, views)
-                    if tokens is not None and min(tokens) > entry.since:
-                        self.leave(entry)
-                        entry.grant(tokens)
+        with self._lock:
+            found = [there[key] for there in self._waiting.values() for key in holding & there.keys()]
+        for entry in found:
+            if entry.locks.keys() <= views.keys():
+                tokens = tokens_of(entry.request, views)
+                if tokens is not None and min(tokens) > entry.since:
+                    self.leave(entry)
+                    entry.grant(tokens)
 
     # Waiting
 
     def join(self, entry: Entry) -> None:
         desk = _desk(entry)
-        there = self._waiting.setdefault(desk, {})
-        comes = entry.key not in there
-        there[entry.key] = entry
-        overtakes = comes and any(entry.request.priority > other.request.priority for other in list(there.values()))
+        with self._lock:
+            there = self._waiting.setdefault(desk, {})
+            comes = entry.key not in there
+            there[entry.key] = entry
+            overtakes = comes and any(entry.request.priority > other.request.priority for other in there.values())
+            for name in entry.locks:
+                self._busy[name] = None
+            while len(self._busy) > MOST_BUSY:
+                self._busy.pop(next(iter(self._busy)))
         if overtakes or entry.key in self._seen.get(desk, ()):
             # It goes before others, or was seen before it was known to be one of ours: another is to be watched now.
             self._interrupt(desk)
-        for name in entry.locks:
-            self._busy[name] = None
-        while len(self._busy) > MOST_BUSY:
-            self._busy.pop(next(iter(self._busy)))
 
     def leave(self, entry: Entry) -> None:
         desk = _desk(entry)
-        there = self._waiting.get(desk, {})
-        there.pop(entry.key, None)
-        if not there:
-            self._waiting.pop(desk, None)
+        with self._lock:
+            there = self._waiting.get(desk, {})
+            there.pop(entry.key, None)
+            if not there:
+                self._waiting.pop(desk, None)
 
     def end(self, entries: Iterable[Entry], reason: str) -> None:
         """The lease of these is over."""
@@ -160,7 +167,7 @@ class AsyncLine:
 
     def _ring_next(self, desk: Desk, entry: Entry) -> None:
         """Have one of the others ask for all."""
-        for other in list(self._waiting.get(desk, {}).values()):
+        for other in self._here(desk):
             if other is not entry and other.bell is not None:
                 other.ring()
                 return
@@ -201,11 +208,15 @@ class AsyncLine:
             blocked = [view for view in views.values() if view.name in entry.locks and _is_behind(view, entry)]
             return entry, (blocked or [views[name] for name in entry.locks])[0]
         view = views[desk]
-        here = self._waiting.get(desk, {})
+        here = {each.key: each for each in self._here(desk)}
         for member in view.waiters:
             if member.record.key in here:
                 return here[member.record.key], view
         return entry, view
+
+    def _here(self, desk: Desk) -> list[Entry]:
+        with self._lock:
+            return list(self._waiting.get(desk, {}).values())
 
 
 def _is_behind(view: View, entry: Entry) -> bool:

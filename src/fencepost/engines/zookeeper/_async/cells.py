@@ -2,6 +2,7 @@
 """Cells on ZooKeeper: a node each, changed by the version of its data, and watched in a session of their own."""
 
 from fencepost._runtime import aio as runtime
+from fencepost._runtime.state import StateLock
 from fencepost.contract.answer import Cell
 from fencepost.engines.zookeeper import jute
 from fencepost.engines.zookeeper._async.link import AsyncLink
@@ -23,6 +24,7 @@ class AsyncCells:
         self._patience = patience
         self._link: AsyncLink | None = None
         self._watched: dict[bytes, list[Waiter]] = {}
+        self._lock = StateLock()
         self._closed = False
 
     async def read(self, key: str) -> Cell:
@@ -46,7 +48,8 @@ class AsyncCells:
         until = self._clock.now() + timeout
         while True:
             waiter = Waiter()
-            self._watched.setdefault(path, []).append(waiter)
+            with self._lock:
+                self._watched.setdefault(path, []).append(waiter)
             try:
                 cell, _ = await self._read(path, watch=True)
                 left = until - self._clock.now()
@@ -59,11 +62,12 @@ class AsyncCells:
 
     def close(self) -> None:
         self._closed = True
-        for waiters in list(self._watched.values()):
-            for waiter in list(waiters):
-                waiter.end("the session was closed")
-        if self._link is not None:
-            self._link.forget("the session was closed")
+        with self._lock:
+            link, waiting = self._link, [waiter for waiters in self._watched.values() for waiter in waiters]
+        for waiter in waiting:
+            waiter.end("the session was closed")
+        if link is not None:
+            link.forget("the session was closed")
 
     async def _wait(self, waiter: Waiter, seconds: float) -> None:
         connection = None if self._link is None else self._link.present
@@ -103,18 +107,23 @@ class AsyncCells:
 
     async def _call(self, requests: list[bytes]) -> list[Reply]:
         for _ in range(2):
-            if self._link is None or self._link.ended is not None:
-                if self._closed:
-                    break
-                self._link = AsyncLink(
-                    self._ground.address, self._patience * 4, self._heard, clock=self._clock, patience=self._patience
-                )
             try:
-                return await self._link.call(requests)
+                return await self._session().call(requests)
             except SessionEnded:
                 # It was idle for too long.
                 continue
         raise Unavailable(f"zookeeper at {self._ground.address} ends every session at once")
+
+    def _session(self) -> AsyncLink:
+        """The one for all who read, write and watch: what is watched on another would be told to nobody."""
+        with self._lock:
+            if self._link is None or self._link.ended is not None:
+                if self._closed:
+                    raise Unavailable(f"the session at zookeeper at {self._ground.address} was closed here")
+                self._link = AsyncLink(
+                    self._ground.address, self._patience * 4, self._heard, clock=self._clock, patience=self._patience
+                )
+            return self._link
 
     def _body(self, reply: Reply) -> bytes:
         if reply.error:
@@ -122,11 +131,14 @@ class AsyncCells:
         return reply.body
 
     def _heard(self, path: bytes, gone: bool) -> None:
-        for waiter in list(self._watched.get(path, ())):
+        with self._lock:
+            waiting = list(self._watched.get(path, ()))
+        for waiter in waiting:
             waiter.tell(path, gone=gone)
 
     def _forget(self, path: bytes, waiter: Waiter) -> None:
-        waiters = self._watched[path]
-        waiters.remove(waiter)
-        if not waiters:
-            del self._watched[path]
+        with self._lock:
+            waiters = self._watched[path]
+            waiters.remove(waiter)
+            if not waiters:
+                del self._watched[path]
