@@ -30,7 +30,10 @@ RECORD = {
     "token": "7",
     "asks": '[["a","counted",1,2,"note"]]',
 }
-ASKS = ("[]", "[1]", '[["a"]]', '[["a","x",1,1,""]]', '[["","shared",1,1,""]]', '[["b","shared",1,1,""]]')
+ASKS = (
+    *("[]", "[1]", '[["a"]]', '[["a","x",1,1,""]]', '[["","shared",1,1,""]]', '[["b","shared",1,1,""]]'),
+    *('[[["a"],"shared",1,1,""]]', '[["a","shared",1,1,""],[{},"exclusive",1,1,""]]'),
+)
 HOSTILE = [
     *VALUES.values(),
     *mutations(RECORD).values(),

@@ -153,6 +153,7 @@ def client() -> Iterator[Any]:
         ("ab-1-x-__lock__", b'{"holder":"h","ttl":1%b,"note":""}' % (b"0" * 400)),
         ("ab-1-x-__lock__", b'{"holder":"h","ttl":1e999,"note":""}'),
         ("ab-1-x-__lock__", b'{"holder":"h","ttl":NaN,"note":"\\ud800"}'),
+        ("ab-1-x-__lock__", b'{"holder":"\\ud800","ttl":1,"note":""}'),
         ("ab-1-x-__lock__", b"\xff"),
         ("ab-1-x-__lock__", b'{"fencepost":1}'),
         ("ab-%s-x-__lock__" % ("9" * 5000), b""),
@@ -190,7 +191,10 @@ def test_a_record_of_evictions_that_others_have_written_hides_nothing(client: An
         session.lock("n").acquire()
         assert len(session.evict("n")) == 1
         (record,) = client.get_children(f"/{folder}/.evictions")
-        for data in (b"[" * 50_000, b'{"name":"n","token":1e999,"holder":1,"by":1}', b"5", b"\xff"):
+        for data in (
+            *(b"[" * 50_000, b'{"name":"n","token":1e999,"holder":1,"by":1}', b"5", b"\xff"),
+            *(b'{"name":"n","token":1,"holder":"h","by":"\\ud800"}', b'{"name":"n","token":-1,"holder":"h","by":"b"}'),
+        ):
             client.create(f"/{folder}/.evictions/{record[:-10]}", data, sequence=True)
         assert [each.name for each in session.look("n").evictions] == ["n"]
 

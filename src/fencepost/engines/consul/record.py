@@ -91,8 +91,8 @@ def _is_well_formed(record: Record) -> bool:
         and isinstance(record.granted, bool)
         and is_number(record.ttl)
         and is_number(record.at)
-        and 0 < len({ask.name for ask in asks}) == len(asks)
         and all(is_name(ask.name) and is_text(ask.note) for ask in asks)
+        and 0 < len({ask.name for ask in asks}) == len(asks)
         and all(is_integer(ask.weight, 1) and is_integer(ask.limit, 1) for ask in asks)
     )
 

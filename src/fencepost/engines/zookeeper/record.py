@@ -1,17 +1,15 @@
 """What stands in the data of nodes: of ours, of other clients', and of evictions."""
 
 import json
-import math
 from hashlib import sha256
 from typing import NamedTuple
 
 from fencepost.core.claim import Claim
 from fencepost.core.holder import Holder
+from fencepost.core.malformed import STUMBLES, is_integer, is_number, is_text
 from fencepost.engines.zookeeper.contender import Contender
 
 MOST_FOREIGN = 200
-# What comes of taking apart what a stranger wrote.
-UNREADABLE = (ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError)
 
 
 class Card(NamedTuple):
@@ -36,10 +34,10 @@ def card_of(contender: Contender, data: bytes) -> Card:
         try:
             found = json.loads(data)
             shared = found.get("shared") is True
-            ttl = float(found["ttl"])
-            if math.isfinite(ttl):
-                return Card(str(found["holder"]), ttl, str(found["note"]), shared)
-        except UNREADABLE:
+            card = Card(found["holder"], found["ttl"], found["note"], shared)
+            if is_text(card.label) and is_text(card.note) and is_number(card.ttl):
+                return card
+        except STUMBLES:
             pass
     return Card(data.decode(errors="replace")[:MOST_FOREIGN] or contender.node, 0.0)
 
@@ -78,6 +76,8 @@ class Evicted(NamedTuple):
 def eviction_of(data: bytes) -> Evicted | None:
     try:
         found = json.loads(data)
-        return Evicted(str(found["name"]), int(found["token"]), str(found["holder"]), str(found["by"]))
-    except UNREADABLE:
+        record = Evicted(found["name"], found["token"], found["holder"], found["by"])
+    except STUMBLES:
         return None
+    name, token, label, by = record
+    return record if is_integer(token) and all(map(is_text, (name, label, by))) else None
