@@ -1,7 +1,7 @@
 """Requests that are held up on their way to etcd, and arrive after what was sent behind them."""
 
-from collections.abc import Iterator
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from typing import Any
 
 import pytest
@@ -12,9 +12,13 @@ from fencepost.contract.answer import Busy, Granted
 from fencepost.core.claim import Ask, Claim, Mode, Request
 from fencepost.core.holder import Holder
 from fencepost.core.url import parse_url
+from fencepost.drivers.etcd.protobuf import number
 from fencepost.engines.etcd._sync.engine import EtcdEngine
+from fencepost.testing.etcd import client
 
 LASTING = 60.0
+ACTIVATE, DEACTIVATE = 1, 2
+Full = Callable[[], AbstractContextManager[None]]
 
 
 class Place:
@@ -48,10 +52,14 @@ class Place:
         with pytest.raises(Unavailable):
             self.engine.claim(request, wait=True)
 
-    def deliver(self) -> None:
+    def deliver(self, *, again: bool = False) -> None:
+        """With `again` it is delivered once more later."""
         assert self._kept
-        while self._kept:
-            self._send(*self._kept.pop(0))
+        kept = list(self._kept)
+        if not again:
+            self._kept.clear()
+        for each in kept:
+            self._send(*each)
 
     def holders(self, name: str = "a") -> list[tuple[str, int]]:
         return [(each.claim.holder.label, each.claim.serial) for each in self.engine.look(name).holders]
@@ -208,3 +216,73 @@ def test_a_claim_that_arrives_between_the_eviction_of_its_grant_and_the_release_
     told = one.engine.release_all(both) if together else tuple(map(one.engine.release, both))
     assert told == (False, False)
     assert one.holders() == one.holders("b") == []
+
+
+# etcd that is full, which deletes and takes nothing new
+
+
+@pytest.fixture
+def full(url: str) -> Iterator[Full]:
+    speaker = client(url=url)
+
+    def alarm(action: int) -> None:
+        # Of the alarms, NOSPACE is the first.
+        speaker.link.call("/etcdserverpb.Maintenance/Alarm", number(1, action) + number(2, 1) + number(3, 1))
+
+    @contextmanager
+    def made_full() -> Iterator[None]:
+        alarm(ACTIVATE)
+        try:
+            yield
+        finally:
+            alarm(DEACTIVATE)
+
+    yield made_full
+    speaker.close()
+
+
+def test_a_request_that_may_have_arrived_is_given_up_also_while_etcd_is_full(places: Any, full: Full) -> None:
+    one = places("one")
+    request = one.asked(1, "a")
+    one.send_late(request)
+    one.deliver(again=True)
+    assert one.holders() == [("one", 1)]
+    with full():
+        with pytest.raises(Unavailable, match="space exceeded"):
+            one.engine.withdraw(request)
+        assert one.holders() == []
+    # It is asked again, as nobody knows yet whether more arrives.
+    one.engine.withdraw(request)
+    one.deliver()
+    assert one.holders() == []
+
+
+@pytest.mark.parametrize("together", [False, True], ids=["one by one", "together"])
+def test_what_is_held_is_released_also_while_etcd_is_full(places: Any, full: Full, together: bool) -> None:
+    one = places("one")
+    request = one.asked(1, "a")
+    one.send_late(request)
+    claim = one.claim(request)
+    release = (lambda: one.engine.release_all([claim])) if together else lambda: one.engine.release(claim)
+    with full():
+        with pytest.raises(Unavailable, match="space exceeded"):
+            release()
+        assert one.holders() == []
+    assert not any(release() if together else [release()])
+    one.deliver()
+    assert one.holders() == []
+
+
+def test_a_renewal_tells_of_a_loss_also_while_etcd_is_full(places: Any, full: Full) -> None:
+    one = places("one")
+    request = one.asked(1, "a")
+    one.send_late(request)
+    claim = one.claim(request)
+    one.engine.evict("a", "somebody")
+    with full():
+        renewal = one.engine.lease_renew(one.holder, LASTING, [claim])
+    assert renewal.alive
+    assert [serial for serial, _, _ in renewal.gone] == [1]
+    assert not one.engine.release(claim)
+    one.deliver()
+    assert one.holders() == []

@@ -60,7 +60,7 @@ class Step:
             reads.insert(0, ask.nested(ask.transaction([not_withdrawn, *absent], puts)))
         return ask.transaction([not_withdrawn, *free], puts, reads)
 
-    def withdraw(self, lease: Lease, entry: Entry, *, for_good: bool) -> bytes:
+    def withdraw(self, lease: Lease, entry: Entry, *, for_good: bool, marked: bool = True) -> bytes:
         """Delete what is still this request's: its keys may be another's by the time that this arrives, and if it is
         not for good, its own, made anew."""
         removals = []
@@ -69,21 +69,21 @@ class Step:
             by_revision = entry.shared or not for_good
             is_ours = ask.created_at(own, entry.created) if by_revision else ask.has_value(own, value)
             removals.append(ask.nested(ask.transaction([is_ours], [ask.delete(own)])))
-        return ask.transaction([], [*removals, *(self._mark(lease, entry) if for_good else ())])
+        return ask.transaction([], [*removals, *(self._mark(lease, entry) if for_good and marked else ())])
 
-    def release(self, lease: Lease, entry: Entry, name: str, token: int) -> bytes:
-        own, mark = entry.key_of(name), self._mark(lease, entry)
+    def release(self, lease: Lease, entry: Entry, name: str, token: int, *, marked: bool = True) -> bytes:
+        own, mark = entry.key_of(name), self._mark(lease, entry) if marked else []
         late = self._late(entry, name) if entry.created == token else []
         return ask.transaction([ask.created_at(own, token)], [ask.delete(own), *mark], [*late, *mark])
 
-    def release_all(self, lease: Lease, entry: Entry, tokens: Mapping[str, int]) -> bytes:
+    def release_all(self, lease: Lease, entry: Entry, tokens: Mapping[str, int], *, marked: bool = True) -> bytes:
         """Each that is still there as it was granted, whatever has become of the others."""
         parts = []
         for name, token in tokens.items():
             own = entry.key_of(name)
             late = self._late(entry, name) if entry.created == token else []
             parts.append(ask.nested(ask.transaction([ask.created_at(own, token)], [ask.delete(own)], late)))
-        return ask.transaction([], [*parts, *self._mark(lease, entry)])
+        return ask.transaction([], [*parts, *(self._mark(lease, entry) if marked else ())])
 
     def share(self, lease: Lease, entry: Entry, claim: Claim) -> bytes:
         """Say under the same key, which keeps its place and its token, that readers may be there, too."""
@@ -91,9 +91,9 @@ class Step:
         value = value_of(entry.request, claim.ask._replace(mode=Mode.SHARED), entry.serial)
         return ask.transaction([ask.created_at(own, claim.token or 0)], [ask.put(own, value, lease.id)])
 
-    def end(self, lease: Lease, entry: Entry, name: str) -> bytes:
+    def end(self, lease: Lease, entry: Entry, name: str, *, marked: bool = True) -> bytes:
         """Of a request that was found gone, remove what has arrived since, and keep out what may still arrive."""
-        return ask.transaction([], [*self._late(entry, name), *self._mark(lease, entry)])
+        return ask.transaction([], [*self._late(entry, name), *(self._mark(lease, entry) if marked else ())])
 
     def _late(self, entry: Entry, name: str) -> list[bytes]:
         """A claim that was never answered may have made the key anew, at a revision that nobody knows."""

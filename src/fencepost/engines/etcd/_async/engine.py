@@ -11,7 +11,8 @@ Limits: etcd counts leases in whole seconds, from the answer of its leader, and 
 
 import math
 import secrets
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
+from functools import partial
 from typing import ClassVar
 
 from fencepost._runtime import aio as runtime
@@ -25,6 +26,7 @@ from fencepost.drivers.etcd import request as ask
 from fencepost.drivers.etcd._async.client import AsyncClient
 from fencepost.drivers.etcd.answer import Outcome
 from fencepost.drivers.etcd.endpoint import Endpoints
+from fencepost.drivers.etcd.trouble import NO_SPACE
 from fencepost.drivers.etcd.wire import aio as wire
 from fencepost.drivers.tls import TLS_OPTIONS
 from fencepost.engines.etcd import key, queue, step
@@ -102,9 +104,7 @@ class AsyncEtcdEngine:
             unsure = own not in there or not is_this or entry.doubts
             if unsure and (why := await self._why_gone(claim, own)):
                 gone.append((claim.serial, claim.name, why))
-                if is_this:
-                    if entry.doubts:
-                        await self._client.commit(self._step.end(lease, entry, claim.name))
+                if is_this and await self._is_ended(lease, entry, claim.name):
                     lease.drop(entry, claim.name)
         return Renewal(True, tuple(gone))
 
@@ -115,6 +115,16 @@ class AsyncEtcdEngine:
             return None
         records = found.reads(1)[0].pairs
         return f"evicted by {eviction_of(records[0].value).by}" if records else LOST
+
+    async def _is_ended(self, lease: Lease, entry: Entry, name: str) -> bool:
+        """Have nothing left of what was found gone. If that cannot be now, its loss is told all the same, and whoever
+        then gives it up removes it."""
+        try:
+            if entry.doubts:
+                await self._give_up(entry, partial(self._step.end, lease, entry, name))
+        except EngineError:
+            return False
+        return True
 
     async def lease_close(self, holder: Holder) -> None:
         lease = self._leases.get(holder.id) or Lease(holder)
@@ -244,13 +254,14 @@ class AsyncEtcdEngine:
 
     async def _remove(self, lease: Lease, entry: Entry, *, for_good: bool = True) -> None:
         self._tower.leave(entry)
-        await self._client.commit(self._step.withdraw(lease, entry, for_good=for_good))
+        await self._give_up(entry, partial(self._step.withdraw, lease, entry, for_good=for_good))
 
     async def release(self, claim: Claim) -> bool:
         lease, entry = self._held(claim)
         if lease is None or entry is None:
             return False
-        outcome = await self._client.commit(self._step.release(lease, entry, claim.name, claim.token or 0))
+        release = partial(self._step.release, lease, entry, claim.name, claim.token or 0)
+        outcome = await self._give_up(entry, release)
         if outcome is not None and (outcome.succeeded or entry.created == claim.token):
             lease.drop(entry, claim.name)
         return outcome is not None and outcome.succeeded
@@ -261,7 +272,7 @@ class AsyncEtcdEngine:
         tokens = {} if entry is None else {each.name: each.token or 0 for each in claims if each.name in entry.held}
         if lease is None or entry is None or not tokens:
             return (False,) * len(claims)
-        outcome = await self._client.commit(self._step.release_all(lease, entry, tokens))
+        outcome = await self._give_up(entry, partial(self._step.release_all, lease, entry, tokens))
         if outcome is None:
             return (False,) * len(claims)
         done = {name: part.succeeded for name, part in zip(tokens, outcome.nested(len(tokens)), strict=True)}
@@ -338,6 +349,17 @@ class AsyncEtcdEngine:
         self._client.close()
 
     # Inside
+
+    async def _give_up(self, entry: Entry, words: Callable[..., bytes]) -> Outcome | None:
+        """Commit what gives something back. etcd that is full takes no mark: what is there goes without, and until
+        there is room again nobody knows whether more arrives."""
+        try:
+            return await self._client.commit(words())
+        except Refused as error:
+            if not entry.doubts or NO_SPACE not in str(error):
+                raise
+            await self._client.commit(words(marked=False))
+            raise Unavailable(str(error)) from error
 
     async def _forgo(self, lease: int) -> None:
         """Give back a lease that nothing was put on. Only where that is certain: what is on a lease goes with it."""
