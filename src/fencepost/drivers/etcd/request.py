@@ -69,10 +69,12 @@ def select(
     latest: bool = False,
     keys_only: bool = False,
     limit: int = 0,
+    revision: int = 0,
 ) -> bytes:
-    """What to read, as `KV_RANGE` takes it: in the order of creation, or the `latest` first."""
+    """What to read, as `KV_RANGE` takes it: in the order of creation, or the `latest` first. With a revision, as it was
+    then."""
     order = DESCENDING + BY_CREATION if latest else ASCENDING + BY_CREATION if by_creation else b""
-    return text(1, key) + text(2, end) + number(3, limit) + order + number(8, keys_only)
+    return text(1, key) + text(2, end) + number(3, limit) + number(4, revision) + order + number(8, keys_only)
 
 
 def read(selected: bytes) -> bytes:

@@ -16,6 +16,7 @@ ADVICE = {
     "authentication failed": "check the user and password in the URL",
     "permission denied": "see docs/engines/etcd.md for the rights a user needs",
     "authentication is not enabled": "take the user out of the URL, or enable authentication",
+    "too many operations": "ask for fewer names at once, or raise --max-txn-ops, of which each name takes two",
     NO_SPACE: "compact and defragment it, then disarm the alarm",
     "the server ended the call": "is this an etcd server?",
 }

@@ -60,11 +60,13 @@ class Step:
             reads.insert(0, ask.nested(ask.transaction([not_withdrawn, *absent], puts)))
         return ask.transaction([not_withdrawn, *free], puts, reads)
 
-    def withdraw(self, lease: Lease, entry: Entry, *, for_good: bool, marked: bool = True) -> bytes:
+    def withdraw(
+        self, lease: Lease, entry: Entry, parts: Sequence[tuple[bytes, Ask]], *, for_good: bool, marked: bool = True
+    ) -> bytes:
         """Delete what is still this request's: its keys may be another's by the time that this arrives, and if it is
         not for good, its own, made anew."""
         removals = []
-        for own, each in zip(entry.keys, entry.request.asks, strict=True):
+        for own, each in parts:
             value = value_of(entry.request, each, entry.serial)
             by_revision = entry.shared or not for_good
             is_ours = ask.created_at(own, entry.created) if by_revision else ask.has_value(own, value)
@@ -124,12 +126,13 @@ class Step:
         return ask.transaction([ask.created_at(own, token)], [], [ask.read(ask.select(record))])
 
 
-def read_queue(place: Place) -> bytes:
-    return ask.read(ask.select(place.start, place.end, by_creation=True))
+def read_queue(place: Place, revision: int = 0) -> bytes:
+    return ask.read(ask.select(place.start, place.end, by_creation=True, revision=revision))
 
 
-def read_queues(places: Sequence[Place]) -> bytes:
-    return ask.transaction([], [read_queue(place) for place in places])
+def read_queues(places: Sequence[Place], revision: int) -> bytes:
+    """With a revision, as they were then."""
+    return ask.transaction([], [read_queue(place, revision) for place in places])
 
 
 def queues_of(outcome: Outcome, places: Sequence[Place]) -> dict[str, list[Contender]]:

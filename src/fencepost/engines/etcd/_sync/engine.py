@@ -11,9 +11,9 @@ Limits: etcd counts leases in whole seconds, from the answer of its leader, and 
 
 import math
 import secrets
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import partial
-from typing import ClassVar
+from typing import ClassVar, TypeVar
 
 from fencepost._runtime import threads as runtime
 from fencepost.contract.answer import Busy, Gone, Granted, Queued, Renewal, Snapshot
@@ -40,6 +40,7 @@ from fencepost.engines.etcd.watchtower import Watchtower
 from fencepost.errors import EngineError, Refused, Unavailable
 
 PAGE = 5_000
+# Of the 128 operations that a transaction has, unless a server is told otherwise.
 BATCH = 100
 MOST_PLACES = 10_000
 MOST_EVICTIONS = 100
@@ -49,6 +50,7 @@ LOST = "the engine no longer has it"
 FORGOTTEN = "etcd has no lease of this holder: it ended, or was revoked"
 WITHDRAWN = "the request was withdrawn"
 Queues = dict[str, list[Contender]]
+T = TypeVar("T")
 
 
 class EtcdEngine:
@@ -254,7 +256,8 @@ class EtcdEngine:
 
     def _remove(self, lease: Lease, entry: Entry, *, for_good: bool = True) -> None:
         self._tower.leave(entry)
-        self._give_up(entry, partial(self._step.withdraw, lease, entry, for_good=for_good))
+        for parts in _batches([*zip(entry.keys, entry.request.asks, strict=True)]):
+            self._give_up(entry, partial(self._step.withdraw, lease, entry, parts, for_good=for_good))
 
     def release(self, claim: Claim) -> bool:
         lease, entry = self._held(claim)
@@ -272,13 +275,15 @@ class EtcdEngine:
         tokens = {} if entry is None else {each.name: each.token or 0 for each in claims if each.name in entry.held}
         if lease is None or entry is None or not tokens:
             return (False,) * len(claims)
-        outcome = self._give_up(entry, partial(self._step.release_all, lease, entry, tokens))
-        if outcome is None:
-            return (False,) * len(claims)
-        done = {name: part.succeeded for name, part in zip(tokens, outcome.nested(len(tokens)), strict=True)}
-        for name, token in tokens.items():
-            if done[name] or entry.created == token:
-                lease.drop(entry, name)
+        done: dict[str, bool] = {}
+        for batch in _batches([*tokens.items()]):
+            outcome = self._give_up(entry, partial(self._step.release_all, lease, entry, dict(batch)))
+            if outcome is None:
+                break
+            for (name, token), part in zip(batch, outcome.nested(len(batch)), strict=True):
+                done[name] = part.succeeded
+                if part.succeeded or entry.created == token:
+                    lease.drop(entry, name)
         return tuple(done.get(claim.name, False) for claim in claims)
 
     def share(self, claim: Claim) -> bool:
@@ -312,7 +317,7 @@ class EtcdEngine:
             likely = [pair for pair in page.pairs if key.is_likely(pair.key)]
             # From version 3.7 on etcd does not say the lease along with the keys alone.
             unsure = [pair.key for pair in likely if not pair.lease]
-            for batch in (unsure[place : place + BATCH] for place in range(0, len(unsure), BATCH)):
+            for batch in _batches(unsure):
                 outcome = self._commit(ask.transaction([], [ask.read(ask.select(each)) for each in batch]))
                 likely += [pair for part in outcome.reads(len(batch)) for pair in part.pairs]
             found.update(name for pair in likely if (name := key.name_of(pair, self._prefix)) is not None)
@@ -330,16 +335,18 @@ class EtcdEngine:
             return ()
         audit = secrets.randbits(62) + 1
         self._client.lease_grant(audit, AUDIT_SECONDS)
+        evicted: list[Claim] = []
         try:
-            outcome = self._commit(self._step.evict(taken, by, audit))
+            for batch in _batches(taken):
+                parts = (self._commit(self._step.evict(batch, by, audit))).nested(len(batch))
+                evicted += [claim for (_, claim), part in zip(batch, parts, strict=True) if part.succeeded]
         except Refused:
-            self._forgo(audit)
+            if not evicted:
+                self._forgo(audit)
             raise
-        parts = outcome.nested(len(taken))
-        evicted = tuple(claim for (_, claim), part in zip(taken, parts, strict=True) if part.succeeded)
         if not evicted:
             self._forgo(audit)
-        return evicted
+        return tuple(evicted)
 
     def close(self) -> None:
         self.cells.close()
@@ -371,14 +378,15 @@ class EtcdEngine:
 
     def _read(self, places: Sequence[Place]) -> tuple[Queues, int]:
         """The queues of these names at one revision, and of all names that decide who holds them."""
-        places = list(places)
-        while True:
-            outcome = self._commit(step.read_queues(places))
-            queues = step.queues_of(outcome, places)
-            further = queue.unknown(queues)
-            if not further:
-                return queues, outcome.revision
-            places += [self._place(name) for name in sorted(further)]
+        queues: Queues = {}
+        revision, unread = 0, list(places)
+        while unread:
+            batch, unread = unread[:BATCH], unread[BATCH:]
+            outcome = self._commit(step.read_queues(batch, revision))
+            revision = revision or outcome.revision
+            queues |= step.queues_of(outcome, batch)
+            unread = unread or [self._place(name) for name in sorted(queue.unknown(queues))]
+        return queues, revision
 
     def _commit(self, transaction: bytes) -> Outcome:
         outcome = self._client.commit(transaction)
@@ -400,6 +408,11 @@ class EtcdEngine:
             entry.over = reason
             entry.waiter.stir()
             self._tower.leave(entry)
+
+
+def _batches(items: Sequence[T]) -> Iterator[Sequence[T]]:
+    """As many at a time as a transaction takes, of which each makes one of its own."""
+    return (items[place : place + BATCH] for place in range(0, len(items), BATCH))
 
 
 def _range(prefix: bytes) -> tuple[bytes, bytes]:
