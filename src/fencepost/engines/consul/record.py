@@ -2,6 +2,7 @@
 
 import json
 from base64 import b64decode, b64encode
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -10,10 +11,13 @@ from fencepost.core.holder import Holder
 from fencepost.core.malformed import STUMBLES, is_integer, is_number, is_text
 from fencepost.core.name import is_name
 from fencepost.core.priority import HIGHEST, LOWEST
+from fencepost.engines.consul.transaction import MOST_OPERATIONS
 
 # Who holds a lock that none of us took.
 STRANGER = Holder("", "another client")
 MARK = "fencepost"
+# How many operations it takes at most to grant one name that was waited for: see `scene.grant`.
+MOST_ALONE, MOST_SHARED = 4, 5
 
 
 class Record(NamedTuple):
@@ -37,6 +41,11 @@ class Record(NamedTuple):
     def claim(self, name: str, token: int | None) -> Claim:
         ask = next(ask for ask in self.request.asks if ask.name == name)
         return Claim(self.request.holder, self.request.serial, ask, token)
+
+
+def is_grantable(asks: Iterable[Ask]) -> bool:
+    """Whether one transaction can make one who waits the holder of all that it asks for."""
+    return sum(MOST_ALONE if ask.mode is Mode.EXCLUSIVE else MOST_SHARED for ask in asks) <= MOST_OPERATIONS
 
 
 def write(record: Record) -> str:
@@ -93,6 +102,7 @@ def _is_well_formed(record: Record) -> bool:
         and is_number(record.at)
         and all(is_name(ask.name) and is_text(ask.note) for ask in asks)
         and 0 < len({ask.name for ask in asks}) == len(asks)
+        and is_grantable(asks)
         and all(is_integer(ask.weight, 1) and is_integer(ask.limit, 1) for ask in asks)
     )
 

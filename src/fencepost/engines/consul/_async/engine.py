@@ -33,8 +33,10 @@ from fencepost.engines.consul.address import TTL_MIN, locate
 from fencepost.engines.consul.audit import why_gone
 from fencepost.engines.consul.key import lock_of, place_of
 from fencepost.engines.consul.lease import Entry, Lease
+from fencepost.engines.consul.record import MOST_ALONE, MOST_SHARED, is_grantable
 from fencepost.engines.consul.scene import View, is_held, is_open_to, own_lock, queue_up, seize, tokens_of
 from fencepost.engines.consul.transaction import (
+    MOST_OPERATIONS,
     Conflict,
     Operation,
     Pair,
@@ -153,6 +155,10 @@ class AsyncConsulEngine:
         lease = self._leases.get(request.holder.id)
         if lease is None:
             return Gone(ENDED)
+        if not is_grantable(request.asks):
+            # Waiting for them it would keep all others from being granted anything.
+            most = f"{MOST_OPERATIONS // MOST_ALONE} to hold alone, {MOST_OPERATIONS // MOST_SHARED} to share"
+            raise Refused(f"{len(request.asks)} names are more than consul grants at once: ask for fewer ({most})")
         entry = lease.entries.get(request.serial)
         known = entry is not None or lease.is_in_doubt(request.serial)
         if entry is None:

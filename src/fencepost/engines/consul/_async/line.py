@@ -16,7 +16,7 @@ from fencepost.engines.consul._async.store import AsyncStore
 from fencepost.engines.consul.key import lock_of
 from fencepost.engines.consul.lease import Entry
 from fencepost.engines.consul.scene import View, missing, next_step, tokens_of, view_of, watched
-from fencepost.engines.consul.transaction import Conflict, Pair, tree
+from fencepost.engines.consul.transaction import MOST_OPERATIONS, Conflict, Pair, tree
 from fencepost.engines.consul.wire import aio as wire
 
 MOST_STEPS = 1000
@@ -65,9 +65,11 @@ class AsyncLine:
             if step is None:
                 break
             locks = {name: view.key for name, view in views.items()}
-            found = await self._store.transact([*step, *(tree(key) for key in locks.values())])
+            trees = [tree(key) for key in locks.values()]
+            together = len(step) + len(trees) <= MOST_OPERATIONS
+            found = await self._store.transact([*step, *trees] if together else step)
             if not isinstance(found, Conflict):
-                views = self.views_of(locks, found)
+                views = self.views_of(locks, found) if together else await self.views(locks)
             elif found.says("due to lock delay"):
                 break
             else:

@@ -25,6 +25,8 @@ from fencepost.errors import Refused, Unavailable
 
 # An agent answers up to a sixteenth later than asked.
 LONGEST_WATCH = 60
+# How often it is read what no transaction reads at once, until nothing has changed meanwhile.
+MOST_ROUNDS = 20
 NO_NODE = b"Missing node registration"
 
 
@@ -47,11 +49,21 @@ class AsyncStore:
         return self.outcome(operations, response)
 
     async def read(self, operations: Sequence[Operation]) -> dict[str, Pair]:
-        """A transaction of reads only."""
-        found = await self.transact(operations)
-        if isinstance(found, Conflict):
-            raise Unavailable(f"consul did not read: {'; '.join(found.reasons.values())}")
-        return found
+        """A transaction of reads only. What is more than it takes is read in parts, over and over: what was found
+        twice in a row was there as a whole in between."""
+        parts = [operations[at : at + MOST_OPERATIONS] for at in range(0, len(operations), MOST_OPERATIONS)]
+        before: dict[str, Pair] | None = None
+        for _ in range(MOST_ROUNDS):
+            found: dict[str, Pair] = {}
+            for part in parts:
+                read = await self.transact(part)
+                if isinstance(read, Conflict):
+                    raise Unavailable(f"consul did not read: {'; '.join(read.reasons.values())}")
+                found |= read
+            if len(parts) < 2 or found == before:
+                return found
+            before = found
+        raise Unavailable(f"consul changed while {len(operations)} names were read, {MOST_ROUNDS} times in a row")
 
     def outcome(self, operations: Sequence[Operation], response: Response) -> dict[str, Pair] | Conflict:
         if response.status == 200:

@@ -11,10 +11,21 @@ from fencepost.engines.consul._sync.store import Store
 from fencepost.engines.consul.audit import Removal, evictions_of, read_audit, write_audit
 from fencepost.engines.consul.key import AUDIT, LOCK, lock_of, name_of, path_of, place_of, split
 from fencepost.engines.consul.scene import View, view_of
-from fencepost.engines.consul.transaction import Conflict, Pair, change, delete, one, tree, unchanged
+from fencepost.engines.consul.transaction import (
+    MOST_OPERATIONS,
+    Conflict,
+    Pair,
+    change,
+    delete,
+    one,
+    tree,
+    unchanged,
+)
 from fencepost.errors import Unavailable
 
 MOST_ATTEMPTS = 100
+# Each takes three operations of a transaction, and two more go along.
+MOST_EVICTED = (MOST_OPERATIONS - 2) // 3
 
 
 class Register:
@@ -68,13 +79,20 @@ class Register:
 
     def evict(self, name: str, by: str) -> tuple[Claim, ...]:
         key, audit = lock_of(self._prefix, name), self._audit
+        seen: list[Claim] = []
+        evicted: list[Claim] = []
         for _ in range(MOST_ATTEMPTS):
             found = self._store.read([tree(key), one(audit)])
             view = (self._line.settle(self._line.views_of({name: key}, found)))[name]
-            taken = [claim for claim in view.claims() if claim.token is not None]
-            if not taken or view.foreign:
-                return ()
-            pairs = [member.pair for member in view.holders] or [pair for pair in (view.lock,) if pair is not None]
+            holding = [claim for claim in view.claims() if claim.token is not None]
+            # Whoever was let in as the first of them went is not meant.
+            seen = [claim for claim in holding if claim in seen] if evicted else holding
+            if not seen or view.foreign:
+                return tuple(evicted)
+            taken = seen[:MOST_EVICTED]
+            keys = {(claim.holder.id, claim.serial) for claim in taken}
+            holders = [member.pair for member in view.holders if member.record.key in keys]
+            pairs = holders or [pair for pair in (view.lock,) if pair is not None]
             operations = [each for pair in pairs for each in (unchanged(pair), delete(pair.key))]
             operations += [delete(place_of(key, claim.holder.id, claim.serial)) for claim in taken]
             now = self._store.now()
@@ -84,5 +102,7 @@ class Register:
             after = self._store.transact([*operations, tree(key)])
             if not isinstance(after, Conflict):
                 self._line.settle(self._line.views_of({name: key}, after))
-                return tuple(taken)
+                evicted += taken
+                if len(taken) == len(seen):
+                    return tuple(evicted)
         raise Unavailable(f"consul changed too often under {MOST_ATTEMPTS} attempts to evict")
