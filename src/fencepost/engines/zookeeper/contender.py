@@ -20,6 +20,11 @@ _READER = "__rlock__"
 # A name can be as long as somebody likes: what is longer than any of ours is another's.
 _OURS = re.compile(r"([0-9a-f]{1,64})-([0-9]{1,19})-([xs]|c([0-9]{1,19})\.([0-9]{1,19}))-")
 _DIGITS = 10
+# The last number that a server counts to. From there on it gives the same one again, or one below nothing.
+_LAST, _ALL = 2**31 - 1, 2**32
+_NUMBERED = {
+    kind: re.compile(rf"(?:{'|'.join(marks)})([0-9]{{10}}|-[0-9]{{9,10}})\Z") for kind, marks in _MARKS.items()
+}
 
 
 class Contender:
@@ -47,6 +52,11 @@ class Contender:
         """The holder's id and the request's serial; None if it is not one of ours."""
         ours = _OURS.match(self.node)
         return None if ours is None else (ours[1], int(ours[2]))
+
+    @property
+    def is_in_order(self) -> bool:
+        """Whether its number says who came before it."""
+        return self.sequence < _LAST
 
     def as_reader(self) -> "Contender":
         """The same, gone on as a reader."""
@@ -106,7 +116,5 @@ _sequence = attrgetter("sequence")
 # Each who waits in a line reads it again and again.
 @lru_cache(maxsize=10_000)
 def _contender(kind: str, node: str, name: str) -> Contender | None:
-    number = node[-_DIGITS:]
-    if not node.endswith(tuple(mark + number for mark in _MARKS[kind])) or not (number.isascii() and number.isdigit()):
-        return None
-    return Contender(node, name, int(number))
+    found = _NUMBERED[kind].search(node)
+    return None if found is None else Contender(node, name, int(found[1]) % _ALL)

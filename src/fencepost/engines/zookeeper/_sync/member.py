@@ -9,7 +9,7 @@ from fencepost.core.claim import Claim, Mode, Request
 from fencepost.core.holder import Holder
 from fencepost.engines.zookeeper import jute
 from fencepost.engines.zookeeper._sync.link import Link
-from fencepost.engines.zookeeper.contender import Contender
+from fencepost.engines.zookeeper.contender import Contender, decoded
 from fencepost.engines.zookeeper.ground import Ground
 from fencepost.engines.zookeeper.lease import Entry, Lease, longest_pause, session_timeout
 from fencepost.engines.zookeeper.line import holding, in_the_way
@@ -220,10 +220,24 @@ class Member:
     def _settle_in(self, entry: Entry, children: list[bytes]) -> None:
         """Note who stands before us; if we were evicted, go to the end of the line."""
         for _ in range(MOST_TRIES):
+            self._check_number(entry)
             if self._see(entry, children):
                 return
             children = self._enter(entry)
         raise Unavailable(f"zookeeper at {self._ground.address} lists no node of ours, however often it has made one")
+
+    def _check_number(self, entry: Entry) -> None:
+        """Leave a line in which the server has no numbers left to tell who came first."""
+        node = b"" if entry.node is None else entry.node.rpartition(b"/")[2]
+        own = self._ground.recipe.contender(decoded(node), entry.ask.name)
+        if own is None or own.is_in_order:
+            return
+        self._delete([entry.node])
+        self.lease.drop(entry)
+        raise Refused(
+            f"zookeeper has counted to the end for '{entry.ask.name}': remove '{entry.lock.decode()}' once nobody "
+            "holds it, or ask for nothing there until the server does, about a minute after the last has left"
+        )
 
     def _see(self, entry: Entry, children: list[bytes]) -> bool:
         """Note who stands before us; whether we stand there at all."""
