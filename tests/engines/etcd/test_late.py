@@ -8,11 +8,12 @@ import pytest
 
 from fencepost import Unavailable
 from fencepost._runtime.threads import BootClock
-from fencepost.contract.answer import Busy, Granted
+from fencepost.contract.answer import Busy, Gone, Granted
 from fencepost.core.claim import Ask, Claim, Mode, Request
 from fencepost.core.holder import Holder
 from fencepost.core.url import parse_url
 from fencepost.drivers.etcd.protobuf import number
+from fencepost.drivers.etcd.request import select
 from fencepost.engines.etcd._sync.engine import EtcdEngine
 from fencepost.testing.etcd import client
 
@@ -216,6 +217,81 @@ def test_a_claim_that_arrives_between_the_eviction_of_its_grant_and_the_release_
     told = one.engine.release_all(both) if together else tuple(map(one.engine.release, both))
     assert told == (False, False)
     assert one.holders() == one.holders("b") == []
+
+
+# What was on its way when another request was given up
+
+
+def during_the_next_call(place: Place, what: Callable[[], object]) -> None:
+    """Have it done when the place has said what it says next, and before that arrives."""
+    link: Any = place.engine._client.link
+    send = link.call
+
+    def call(path: str, body: bytes) -> bytes:
+        link.call = send
+        what()
+        answered: bytes = send(path, body)
+        return answered
+
+    link.call = call
+
+
+@pytest.mark.parametrize("answered", [True, False])
+@pytest.mark.parametrize("wait", [True, False])
+@pytest.mark.parametrize("mode", [Mode.EXCLUSIVE, Mode.SHARED])
+def test_a_claim_that_was_on_its_way_when_another_was_given_up_is_granted_all_the_same(
+    places: Any, monkeypatch: pytest.MonkeyPatch, mode: Mode, *, wait: bool, answered: bool
+) -> None:
+    one, other = places("one"), places("other")
+    if mode is Mode.SHARED:
+        other.claim(other.asked(1, "b", mode=mode))
+    given_up = one.asked(1, "a")
+    one.send_late(given_up)
+
+    def give_up() -> None:
+        commit = one.engine._client.commit
+
+        def unheard(words: bytes) -> None:
+            commit(words)
+            raise Unavailable("no answer")
+
+        if answered:
+            one.engine.withdraw(given_up)
+            return
+        with monkeypatch.context() as patch, pytest.raises(Unavailable):
+            patch.setattr(one.engine._client, "commit", unheard)
+            one.engine.withdraw(given_up)
+
+    during_the_next_call(one, give_up)
+    assert isinstance(one.engine.claim(one.asked(2, "b", mode=mode), wait=wait), Granted)
+    one.deliver()
+    assert one.holders() == []
+    assert ("one", 2) in one.holders("b")
+    # And so is what comes after it.
+    assert isinstance(one.engine.claim(one.asked(3, "c"), wait=wait), Granted)
+
+
+@pytest.mark.parametrize("wait", [True, False])
+def test_a_claim_that_was_on_its_way_when_it_was_given_up_itself_is_not_sent_again(places: Any, *, wait: bool) -> None:
+    one = places("one")
+    request = one.asked(1, "a")
+    during_the_next_call(one, lambda: one.engine.withdraw(request))
+    assert isinstance(one.engine.claim(request, wait=wait), Gone)
+    assert one.holders() == []
+
+
+def test_however_many_requests_are_given_up_unanswered_one_mark_is_kept_of_them(places: Any, url: str) -> None:
+    one = places("one")
+    for serial in range(1, 6):
+        request = one.asked(serial, "a")
+        one.send_late(request)
+        one.engine.withdraw(request)
+    one.deliver()
+    assert one.holders() == []
+    speaker = client(url=url)
+    found = speaker.read(select(b"\0", b"\0", keys_only=True))
+    speaker.close()
+    assert len(found.pairs) == 1
 
 
 # etcd that is full, which deletes and takes nothing new

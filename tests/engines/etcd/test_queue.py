@@ -104,7 +104,7 @@ def test_a_key_is_a_contender_only_if_it_names_its_own_lease() -> None:
     ):
         assert place.is_contender(KeyValue(key, 1, 1, b"", lease)) is is_one
     assert name_of(KeyValue(b"p/a/b/ff", 1, 1, b"", 255), "p/") == "a/b"
-    assert name_of(KeyValue(b"\0fencepost/withdrawn/ff.1", 1, 1, b"", 255), "") is None
+    assert name_of(KeyValue(b"\0fencepost/epoch/ff", 1, 1, b"", 255), "") is None
 
 
 def contender(lease: int) -> Contender:

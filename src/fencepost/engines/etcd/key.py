@@ -63,9 +63,9 @@ def name_of(pair: KeyValue, prefix: str) -> str | None:
     return name if is_name(name) else None
 
 
-def withdrawn(prefix: str, lease: int, serial: bytes) -> bytes:
-    """The mark that a request was given up while it was on its way: it must not arrive any more."""
-    return f"{prefix}{OURS}withdrawn/{lease:x}.".encode() + serial
+def epoch(prefix: str, lease: int) -> bytes:
+    """One key of a lease, written anew when a request was given up whose claim may be on its way."""
+    return f"{prefix}{OURS}epoch/{lease:x}".encode()
 
 
 def evictions(prefix: str, name: str) -> bytes:

@@ -70,8 +70,10 @@ class Lease:
         self.holder = holder
         self.id = lease_of(holder)
         self.entries: dict[int, Entry] = {}
-        # The claims of names asked for before, cut where the serial goes.
-        self.patterns: dict[str, list[bytes]] = {}
+        # The revision of its own key: of claims that insist on another one, none arrives any more.
+        self.epoch = 0
+        # The claims of names asked for before, cut where the serial goes, each for one epoch.
+        self.patterns: dict[tuple[str, int], list[bytes]] = {}
         self._slots: dict[str, set[int]] = {}
         self._lock = StateLock()
 
@@ -84,6 +86,11 @@ class Lease:
                 self._slots.setdefault(place.name, set()).add(slot)
             entry = self.entries[request.serial] = Entry(request, places, self.id, slot)
             return entry
+
+    def begin(self, epoch: int) -> None:
+        """An epoch is known to have begun. Answers may come in another order than the epochs."""
+        with self._lock:
+            self.epoch = max(self.epoch, epoch)
 
     def note_again(self, entry: Entry) -> Entry:
         """The same request anew, with nothing left of it. It keeps its keys if it still has all of them: a claim that

@@ -1,8 +1,9 @@
 """The transactions of the engine: each is one step that nobody comes between.
 
 Whatever arrives late has no effect any more, by these marks. A claim puts its keys on its lease, which is not there any
-more once it was closed, and insists that its request was not marked as over. The request is marked, on the lease, by
-whatever ends it, if any of its claims was never answered. What removes, changes or evicts keys insists on the revision
+more once it was closed, and insists on the epoch of the lease: on the revision of the lease's own key. Whatever ends a
+request begins another epoch, if any of its claims was never answered. Claims of other requests that were on their way
+then are sent again. What removes, changes or evicts keys insists on the revision
 that created them, which no later key has. A withdrawal insists on the value, which has the serial: a claim whose answer
 is not known may have made the key at any revision, and nothing is asked under that serial any more. So does whatever
 finds that such a request has lost what it held. A renewal names a lease, and each has an id of its own.
@@ -31,34 +32,34 @@ class Step:
     def __init__(self, prefix: str) -> None:
         self._prefix = prefix
 
-    def claim(self, lease: Lease, entry: Entry, *, wait: bool) -> bytes:
+    def claim(self, lease: Lease, entry: Entry, epoch: int, *, wait: bool) -> bytes:
         """Take what nobody contends for. Else read who does, and with `wait` take a place, unless there is one.
 
-        Not if the request was withdrawn meanwhile: then this is a message that arrives late.
+        Not if another epoch has begun meanwhile: then this may be a message that arrives late.
         """
         if not wait or entry.slot or len(entry.places) > 1 or entry.request.asks[0][1:] != PLAIN:
-            return self._claim(lease, entry, entry.serial, wait=wait)
+            return self._claim(lease, entry, entry.serial, epoch, wait=wait)
         # Nearly every claim is like this one, and like the one before it of the same name.
         name = entry.places[0].name
-        pattern = lease.patterns.get(name)
+        pattern = lease.patterns.get((name, epoch))
         if pattern is None:
-            whole = self._claim(lease, entry, BLANK, wait=True)
+            whole = self._claim(lease, entry, BLANK, epoch, wait=True)
             if len(lease.patterns) >= MOST_PATTERNS:
                 lease.patterns.clear()
-            pattern = lease.patterns[name] = whole.split(BLANK)
+            pattern = lease.patterns[name, epoch] = whole.split(BLANK)
         return entry.serial.join(pattern)
 
-    def _claim(self, lease: Lease, entry: Entry, serial: bytes, *, wait: bool) -> bytes:
+    def _claim(self, lease: Lease, entry: Entry, serial: bytes, epoch: int, *, wait: bool) -> bytes:
         keys, places, asks = entry.keys, entry.places, entry.request.asks
-        not_withdrawn = ask.created_at(key.withdrawn(self._prefix, lease.id, serial), 0)
+        in_time = ask.modified_at(key.epoch(self._prefix, lease.id), epoch)
         values = [value_of(entry.request, each, serial) for each in asks]
         puts = [ask.put(own, value, lease.id) for own, value in zip(keys, values, strict=True)]
         free = [ask.created_at(place.start, 0, place.end) for place in places]
         reads = [read_queue(place) for place in places]
         if wait:
             absent = [ask.created_at(own, 0) for own in keys]
-            reads.insert(0, ask.nested(ask.transaction([not_withdrawn, *absent], puts)))
-        return ask.transaction([not_withdrawn, *free], puts, reads)
+            reads.insert(0, ask.nested(ask.transaction([in_time, *absent], puts)))
+        return ask.transaction([in_time, *free], puts, reads)
 
     def withdraw(
         self, lease: Lease, entry: Entry, parts: Sequence[tuple[bytes, Ask]], *, for_good: bool, marked: bool = True
@@ -106,10 +107,14 @@ class Step:
         return [ask.nested(ask.transaction([ask.has_value(own, value)], [ask.delete(own)]))]
 
     def _mark(self, lease: Lease, entry: Entry) -> list[bytes]:
-        """A claim that was never answered may still arrive: the mark keeps it out for as long as its lease lives."""
+        """A claim that was never answered may still arrive: another epoch keeps it out while its lease lives."""
         if not entry.doubts:
             return []
-        return [ask.put(key.withdrawn(self._prefix, lease.id, entry.serial), b"", lease.id)]
+        return [ask.put(key.epoch(self._prefix, lease.id), b"", lease.id)]
+
+    def epoch_of(self, lease: Lease) -> bytes:
+        """What to read for the epoch that the lease is in."""
+        return ask.select(key.epoch(self._prefix, lease.id))
 
     def evict(self, holders: Iterable[tuple[bytes, Claim]], by: str, audit: int) -> bytes:
         """Delete each key if it is still the one that was seen, and note it on the lease `audit`."""

@@ -150,8 +150,9 @@ class EtcdEngine:
         self, lease: Lease, entry: Entry, wait: bool, *, beside: bool = False
     ) -> Granted | Queued | Busy | Gone:
         """Send the claim. It takes a place if that is to be waited in, or if there is room `beside` those who hold."""
+        epoch = lease.epoch
         entry.doubts += 1
-        outcome = self._client.commit(self._step.claim(lease, entry, wait=wait or beside))
+        outcome = self._client.commit(self._step.claim(lease, entry, epoch, wait=wait or beside))
         entry.doubts -= 1
         if outcome is None:
             self._forget(lease, FORGOTTEN)
@@ -161,8 +162,17 @@ class EtcdEngine:
             return self._grant(entry, outcome.revision)
         queues = step.queues_of(outcome, entry.places)
         if (wait or beside) and not entry.is_in(queues):
-            return Gone(WITHDRAWN)
+            if entry.over is None and self._is_outdated(lease, epoch):
+                return self._ask(lease, entry, wait, beside=beside)
+            return Gone(entry.over or WITHDRAWN)
         return self._judge(lease, entry, queues, outcome.revision, wait)
+
+    def _is_outdated(self, lease: Lease, epoch: int) -> bool:
+        """Whether another epoch has begun, as some other request was given up."""
+        if lease.epoch == epoch:
+            found = self._client.read(self._step.epoch_of(lease))
+            lease.begin(max((pair.modified for pair in found.pairs), default=0))
+        return lease.epoch != epoch
 
     def _check(self, lease: Lease, entry: Entry, wait: bool) -> Granted | Queued | Busy | Gone:
         """How a request stands that had its place: asked again, or told that something has changed."""
@@ -246,6 +256,8 @@ class EtcdEngine:
         entry = None if lease is None else lease.entries.get(request.serial)
         # Of a lease that is gone nothing is left, and what was never asked is not there.
         if lease is not None and entry is not None:
+            # Whatever becomes of this: a claim that is under way is not to be sent again.
+            entry.over = WITHDRAWN
             try:
                 self._remove(lease, entry)
             except Refused:
