@@ -116,16 +116,17 @@ def test_a_vote_heard_of_after_the_question_is_not_lost_by_its_answer() -> None:
     assert 0 not in entry.votes
 
 
-def test_votes_that_were_given_to_another_count_again_only_when_their_nodes_have_answered() -> None:
-    """A node that was told to give our vote away and did not answer may do so at any time."""
+def test_votes_that_were_given_to_another_count_again_only_if_they_were_asked_for_since() -> None:
+    """A node that was told to give our vote away and has not answered may do so at any time."""
     _, entry = held(0, 1)
-    assert entry.give_votes(5.0) == {0, 1}
-    entry.trust([0])
-    entry.note_vote(0, Vote(7, 4.0, 6.0))
-    assert entry.votes == {}, "said of the time before"
+    assert entry.give_votes() == {0, 1}
+    entry.note_vote(0, Vote(7, 5.0, 5.0))
+    entry.trust(6.0)
+    entry.note_vote(0, Vote(7, 5.0, 7.0))
+    assert entry.votes == {}
     for node in (0, 1):
-        entry.note_vote(node, Vote(8, 6.0, 6.0))
-    assert set(entry.votes) == {0}
+        entry.note_vote(node, Vote(8, 6.0, 7.0))
+    assert set(entry.votes) == {0, 1}
 
 
 def looked(*owners: str | None) -> Tally:

@@ -11,11 +11,13 @@ from fencepost.core.claim import Ask, Claim, Request
 from fencepost.core.holder import Holder
 from fencepost.core.url import parse_url
 from fencepost.engines.redis.address import Address
+from fencepost.engines.redis.key import SINGLE, Place
 from fencepost.engines.redis.redlock._async.engine import AsyncEngine
 from fencepost.engines.redis.redlock._sync.engine import Engine
 from fencepost.engines.redis.redlock.ballot import Ballot, any_reply
+from fencepost.engines.redis.redlock.lease import Lease
 from fencepost.engines.redis.redlock.renewal import compose
-from fencepost.engines.redis.redlock.script import CLAIM, LEAVE, RELEASE, RENEW
+from fencepost.engines.redis.redlock.script import CLAIM, LEAVE, RELEASE, RENEW, YIELD
 from fencepost.engines.redis.resp import Reply, ReplyError
 from fencepost.engines.redis.wire.threads import connect
 from fencepost.testing.condition import until
@@ -153,3 +155,25 @@ def test_a_renewal_that_a_node_hears_after_the_end_of_the_lease_gets_no_vote(por
     say(ports[2], renewals[2])
     assert command(ports[2], "EXISTS", "a") == 0
     engine.close()
+
+
+def test_a_vote_that_came_back_is_not_given_away_by_what_was_said_before(ports: list[int]) -> None:
+    port = ports[0]
+    open_at(port)
+    say(port, YIELD.load)
+    other = Holder("1" * 24, "other")
+    command(port, "SET", f"fencepost\0lease\0{other.id}", "1", "PX", "120000")
+    ours, theirs = Lease(HOLDER, 120, "channel,nonce"), Lease(other, 120, "channel,nonce")
+    ours.nodes = theirs.nodes = {0}
+    place = Place(b"a", clustered=False)
+    mine, its = ours.note(REQUEST, place, 0.0), theirs.note(Request(other, 1, (Ask("a"),)), place, 0.0)
+    token = say(port, ours.claim(mine, 1, wait=True)[1][0])
+    say(port, theirs.claim(its, 1, wait=True)[1][0])
+    late = YIELD.pack([b"a", SINGLE.index], ours.member(mine), its.own[3:], ours.epochs.now)
+    ours.epochs.advance()
+    assert say(port, ours.claim(mine, 1, wait=True)[1][0]) == [1, b"%d" % token]
+    assert say(port, late) == 0
+    assert command(port, "GET", "a").startswith(mine.own)
+    timely = YIELD.pack([b"a", SINGLE.index], ours.member(mine), its.own[3:], ours.epochs.now)
+    assert say(port, timely) == 1
+    assert command(port, "GET", "a").startswith(its.own)

@@ -2,6 +2,7 @@
 
 import threading
 from contextlib import ExitStack
+from typing import Any
 
 import pytest
 
@@ -12,6 +13,10 @@ from fencepost.core.claim import Ask, Claim, Mode, Request
 from fencepost.core.holder import Holder
 from fencepost.core.url import parse_url
 from fencepost.engines.redis.redlock._sync.engine import Engine
+from fencepost.engines.redis.redlock.ballot import Ballot
+from fencepost.engines.redis.redlock.script import YIELD
+from fencepost.engines.redis.script import Script
+from fencepost.errors import Unavailable
 from fencepost.testing.condition import until
 from fencepost.testing.proxy import Proxy
 from fencepost.testing.redis import command, port_of
@@ -195,6 +200,44 @@ def test_whoever_gives_way_stands_right_behind(nodes: list[ServerProcess]) -> No
     assert engines[0].release(Claim(holders[0], 1, Ask("x"), a.tokens[0]))
     assert isinstance(engines[1].wait(b, 60), Granted)
     for engine, holder in zip(engines, holders, strict=True):
+        engine.lease_close(holder)
+        engine.close()
+
+
+def test_a_node_that_did_not_hear_who_was_to_have_its_vote_counts_again(
+    nodes: list[ServerProcess], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    nodes = nodes[:3]
+    a, b = (Engine(parse_url(url_of(nodes)), clock=BootClock(), patience=60.0) for _ in range(2))
+    first, second = Holder("0" * 24, "a"), Holder("1" * 24, "b")
+    for engine, holder in ((a, first), (b, second)):
+        engine.lease_open(holder, 300)
+    command(port_of(nodes[0]), "SET", "x", "fp:stranger")
+    held = a.claim(Request(first, 1, (Ask("x"),)), wait=True)
+    assert isinstance(held, Granted)
+    command(port_of(nodes[0]), "DEL", "x", "fencepost\0queue\0x")
+    queued = b.claim(Request(second, 1, (Ask("x"),)), wait=True)
+    assert isinstance(queued, Queued)
+    until(lambda: command(port_of(nodes[0]), "GET", "x").split(b":")[1] == second.id.encode())
+    ask = b._fleet.ask
+    lost: list[int] = []
+
+    def lose(script: Script, commands: list[bytes], ballot: Ballot, *rest: Any) -> None:
+        if script is YIELD:
+            lost.extend(ballot.asked)
+            for node in ballot.asked:
+                ballot.fail(node, Unavailable("nothing was heard"))
+        else:
+            ask(script, commands, ballot, *rest)
+
+    monkeypatch.setattr(b._fleet, "ask", lose)
+    # Also where the node answered late, and nobody heard of its vote then.
+    until(lambda: isinstance(b.wait(queued, 0.1), Queued) and set(lost) == {0})
+    monkeypatch.undo()
+    nodes[1].kill()
+    assert a.release(Claim(first, 1, Ask("x"), held.tokens[0]))
+    assert isinstance(b.wait(queued, 60), Granted)
+    for engine, holder in ((a, first), (b, second)):
         engine.lease_close(holder)
         engine.close()
 

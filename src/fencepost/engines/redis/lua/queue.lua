@@ -5,8 +5,9 @@
 -- could make it a holder or a waiter, was not answered; every claim says the epoch it was made in, and one of
 -- an epoch before the lease's does nothing: { -2 }. That is the mark by which a claim that was held up on its way, and
 -- comes after its request was asked again, given up or given back, has no effect. A session says its new epoch with
--- whatever it sends next of that request. Nothing else needs the mark: a release, a withdrawal and a sharing name
--- the one request they are about, whose serial is never used again, and a renewal keeps only what is there.
+-- whatever it sends next of that request. So it is with a vote of Redlock that is given to another: late, it could be one
+-- that came back meanwhile. Nothing else needs the mark: a release, a withdrawal and a sharing name the one request they
+-- are about, whose serial is never used again, and a renewal keeps only what is there.
 --
 -- A waiter is a member of its lock's queue, `id:serial:ttl:channel,nonce:kind:tail`, scored by its arrival in µs, less 2^45
 -- for each step of its priority: over a year, and a hundred of them are still exact in a double. The nonce is said with the

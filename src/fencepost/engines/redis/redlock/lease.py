@@ -5,7 +5,7 @@ only if its own time to live began, or began anew, after that send: with the cla
 its node has answered.
 """
 
-from collections.abc import Iterable
+from math import inf
 from typing import NamedTuple
 
 from fencepost.core.claim import Mode, Request
@@ -52,8 +52,8 @@ class Entry:
         self.queued_at: dict[int, float] = {}
         # What was sent of it that may make it a holder or a waiter, and that not all nodes have answered.
         self.asked: list[Ballot] = []
+        # No vote counts that we asked for before.
         self._given_at = 0.0
-        self._distrusted: set[int] = set()
         self.alone = request.asks[0].mode is Mode.EXCLUSIVE
         # Whether it was asked to go on as a reader: at each node it may be one, or not yet.
         self.shared = False
@@ -73,20 +73,19 @@ class Entry:
         self.note_vote(node, Vote(token, self.queued_at.get(node, self.asked_at), now))
 
     def note_vote(self, node: int, vote: Vote) -> None:
-        if vote.sent_at >= self._given_at and node not in self._distrusted:
+        if vote.sent_at >= self._given_at:
             self.votes[node] = vote
 
-    def give_votes(self, now: float) -> frozenset[int]:
+    def give_votes(self) -> frozenset[int]:
         """The nodes whose votes we are about to give to another: none counts any more, nor what is said of them now."""
         given = frozenset(self.votes)
-        self._given_at = now
-        self._distrusted |= given
+        self._given_at = inf
         self.votes = {}
         return given
 
-    def trust(self, nodes: Iterable[int]) -> None:
-        """They have answered. Those that have not may give our vote to another at any time."""
-        self._distrusted.difference_update(nodes)
+    def trust(self, now: float) -> None:
+        """Each has given its vote to another, or will not do so any more once it hears what is asked from now on."""
+        self._given_at = now
 
     def holds(self, token: int, majority: int) -> bool:
         """Whether a majority has voted for us with that token."""

@@ -1,5 +1,9 @@
 local lock, queue = KEYS[1], queue_of(KEYS[1])
 local mine = parse(ARGV[1])
+local epoch = redis.call('GET', S .. 'lease\0' .. mine.id)
+if epoch and epoch + 0 > ARGV[3] + 0 then
+  return 0
+end
 local other
 for _, each in ipairs(redis.call('ZRANGE', queue, 0, -1)) do
   if string.sub(each, 1, #ARGV[2]) == ARGV[2] then

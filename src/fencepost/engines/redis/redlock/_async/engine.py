@@ -289,10 +289,16 @@ class AsyncRedlockEngine:
             return
         other = b"%b:%d:" % (rival[0].encode(), rival[1])
         keys = [entry.place.lock, SINGLE.index]
-        given = entry.give_votes(self._now())
+        given = entry.give_votes()
         ballot = self._ballot(any_reply, len(given), given)
-        await self._fleet.ask(YIELD, [YIELD.pack(keys, lease.member(entry), other)] * self._size, ballot)
-        entry.trust(node for node in given if ballot.replies[node] is not None)
+        command = YIELD.pack(keys, lease.member(entry), other, lease.epochs.now)
+        try:
+            await self._fleet.ask(YIELD, [command] * self._size, ballot)
+        finally:
+            if ballot.answered < len(given):
+                # It may be on its way still, and give away the vote that we get next: see lua/queue.lua.
+                lease.epochs.advance()
+            entry.trust(self._now())
 
     async def withdraw(self, request: Request) -> None:
         lease = self._leases.get(request.holder.id)
