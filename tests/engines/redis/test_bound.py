@@ -2,12 +2,14 @@
 
 import asyncio
 import os
+import threading
+from contextlib import closing
 
 import pytest
 
 import fencepost
 from fencepost._runtime.threads import BootClock
-from fencepost.contract.answer import Granted, Queued
+from fencepost.contract.answer import Cell, Granted, Queued
 from fencepost.core.claim import Ask, Claim, Request
 from fencepost.core.holder import Holder
 from fencepost.core.url import parse_url
@@ -16,6 +18,7 @@ from fencepost.testing.condition import until
 from fencepost.testing.redis import command
 from tests.support.renewal import renew
 
+WATCHERS = "fencepost\0watch\0a"
 # FENCEPOST_NAMES=1000000 takes about a minute.
 NAMES = int(os.environ.get("FENCEPOST_NAMES", "2000"))
 
@@ -68,6 +71,38 @@ def test_evictions_are_remembered_up_to_a_thousand(port: int, url: str) -> None:
             session.evict("a")
         assert command(port, "LLEN", "fencepost\0audit") == 1000
         assert len(session.look("a").evictions) == 1000
+
+
+def test_who_watches_a_cell_again_and_again_is_remembered_once(port: int, url: str) -> None:
+    with closing(Engine(parse_url(url), clock=BootClock(), patience=60.0)) as engine:
+        # Beside another, who watches it for longer.
+        command(port, "ZADD", WATCHERS, "+inf", "another:1")
+        command(port, "PEXPIRE", WATCHERS, 300_000)
+        for _ in range(20):
+            engine.cells.watch("a", 0, 0.001)
+        assert command(port, "ZCARD", WATCHERS) <= 2
+
+
+def test_who_watched_a_cell_and_came_no_more_is_forgotten(port: int, url: str) -> None:
+    with closing(Engine(parse_url(url), clock=BootClock(), patience=60.0)) as engine:
+        command(port, "ZADD", WATCHERS, "1", "gone:1", "+inf", "another:1")
+        command(port, "PEXPIRE", WATCHERS, 300_000)
+        engine.cells.watch("a", 0, 0.001)
+        assert command(port, "ZSCORE", WATCHERS, "gone:1") is None
+        assert command(port, "ZSCORE", WATCHERS, "another:1") == b"inf"
+
+
+def test_all_who_watch_a_cell_on_one_connection_are_told(url: str) -> None:
+    with closing(Engine(parse_url(url), clock=BootClock(), patience=60.0)) as engine:
+        seen: list[Cell] = []
+        threads = [threading.Thread(target=lambda: seen.append(engine.cells.watch("a", 0, 60.0))) for _ in range(3)]
+        for thread in threads:
+            thread.start()
+        until(lambda: len(engine.cells._watches) == 3)
+        engine.cells.write("a", "value", 0)
+        for thread in threads:
+            thread.join(60)
+        assert [cell.value for cell in seen] == ["value"] * 3
 
 
 def test_a_queue_whose_only_waiter_stays_for_another_name_ends_with_its_lease(port: int, url: str) -> None:

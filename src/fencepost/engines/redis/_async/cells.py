@@ -1,8 +1,8 @@
 # Written by hand; the blocking twin under _sync is generated from it.
 """Cells on Redis: a hash each, and a set of those who watch it, who are told on the channel that tells of grants."""
 
-import itertools
 import math
+from zlib import crc32
 
 from fencepost._runtime import aio as runtime
 from fencepost._runtime.clock import boottime
@@ -27,8 +27,8 @@ class AsyncCells:
         self._prefix = prefix
         self._ear = ear
         self._listen = listen
-        self._watches: dict[int, Waiter] = {}
-        self._numbers = itertools.count(1)
+        # Each with the number of its cell.
+        self._watches: dict[Waiter, int] = {}
 
     async def read(self, key: str) -> Cell:
         slot, keys = self._keys("cell", key)
@@ -45,9 +45,11 @@ class AsyncCells:
     async def watch(self, key: str, version: int, timeout: float) -> Cell:
         until = boottime() + timeout
         await self._listen()
-        number = next(self._numbers)
-        waiter = self._watches[number] = Waiter()
         slot, keys = self._keys("cell", key)
+        # The same for all who watch it here, now and later: a server has no more watchers of a cell than sessions.
+        number = crc32(keys[0])
+        waiter = Waiter()
+        self._watches[waiter] = number
         me = f"{self._ear.channel}:{number}"
         try:
             while True:
@@ -58,7 +60,7 @@ class AsyncCells:
                 await self._ear.wait(waiter, until)
                 waiter.stirred = False
         finally:
-            del self._watches[number]
+            del self._watches[waiter]
 
     async def meter(self, key: str, rate: Rate, weight: int) -> float:
         slot, keys = self._keys("meter", key)
@@ -68,12 +70,12 @@ class AsyncCells:
 
     def tell(self, number: int) -> None:
         """Somebody says that a cell has changed."""
-        waiter = self._watches.get(number)
-        if waiter is not None:
-            waiter.stir()
+        for waiter, watched in self._watches.copy().items():
+            if watched == number:
+                waiter.stir()
 
     def close(self) -> None:
-        for waiter in list(self._watches.values()):
+        for waiter in list(self._watches):
             waiter.stir(over="the session was closed")
 
     def _keys(self, kind: str, key: str) -> tuple[int, list[bytes]]:

@@ -13,7 +13,7 @@ if ARGV[2] then
 else
   redis.call('DEL', KEYS[1])
 end
-local watchers = redis.call('SMEMBERS', KEYS[2])
+local watchers = redis.call('ZRANGE', KEYS[2], 0, -1)
 redis.call('DEL', KEYS[2])
 for _, watcher in ipairs(watchers) do
   local channel, number = string.match(watcher, '^([^:]*):(.*)$')
