@@ -192,3 +192,21 @@ def test_a_grant_that_anybody_published_is_not_believed(port: int, url: str) -> 
 def times_run(port: int) -> int:
     lines = command(port, "INFO", "commandstats").decode().split()
     return sum(int(line.split("calls=")[1].split(",")[0]) for line in lines if line.startswith("cmdstat_evalsha:"))
+
+
+def test_a_grant_that_was_taken_away_before_its_message_came_is_none(engine: Engine) -> None:
+    held = engine.claim(Request(OTHER, 1, (Ask("a"),)), wait=False)
+    assert isinstance(held, Granted)
+    request = Request(HOLDER, 1, (Ask("a"),))
+    assert isinstance(engine.claim(request, wait=True), Queued)
+    # Its message is on its way while all the rest happens.
+    assert engine.release(Claim(OTHER, 1, Ask("a"), held.tokens[0]))
+    assert [claim.holder for claim in engine.evict("a", "operator")] == [HOLDER]
+    now = engine.claim(Request(OTHER, 2, (Ask("a"),)), wait=False)
+    assert isinstance(now, Granted)
+    queued = engine.claim(request, wait=True)
+    assert isinstance(queued, Queued)
+    assert isinstance(engine.wait(queued, 0.1), Queued)
+    assert [holder.claim.token for holder in engine.look("a").holders] == list(now.tokens)
+    assert engine.release(Claim(OTHER, 2, Ask("a"), now.tokens[0]))
+    assert isinstance(engine.wait(queued, 60.0), Granted)

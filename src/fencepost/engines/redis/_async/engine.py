@@ -141,9 +141,13 @@ class AsyncRedisEngine:
             await self._listen()
         # Ask without a place first: where nobody is in the way there is nothing to listen for.
         listening = self._ear.is_open
-        if wait and listening and entry.waiter is None:
-            # The message of a grant comes on another connection, and may be here before the answer with our place.
-            entry.waiter = Waiter()
+        if wait and listening:
+            if entry.waiter is None:
+                # The message of a grant comes on another connection, and may be here before the answer with our place.
+                entry.waiter = Waiter()
+            else:
+                # Or after it: of a grant that is over by then, and its place taken again.
+                entry.waiter.doubt()
         epoch = lease.epochs.now
         place = entry.places[0]
         known = place.slot in lease.slots
@@ -235,7 +239,7 @@ class AsyncRedisEngine:
             await self._ear.wait(waiter, min(until, entry.again_at))
             if waiter.over is not None:
                 return Gone(waiter.over)
-            if waiter.tokens and not self._replicas:
+            if waiter.tokens and waiter.believes and not self._replicas:
                 granted = self._grant(entry, waiter.tokens)
                 # After it is noted: a renewal that fails there doubts first, and looks then for what is held.
                 if waiter.believes:
