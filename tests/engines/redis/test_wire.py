@@ -2,6 +2,7 @@
 
 import asyncio
 import random
+import socket
 import threading
 from typing import Any
 
@@ -15,6 +16,7 @@ from fencepost.errors import Unavailable
 from fencepost.testing.condition import until
 from fencepost.testing.proxy import Proxy
 from fencepost.testing.redis import command
+from tests.support.hostile import Hostile
 
 
 @pytest.mark.slow
@@ -255,3 +257,44 @@ def test_a_long_list_in_many_pieces_is_read_once(monkeypatch: pytest.MonkeyPatch
     assert not parser.is_midway
     # Each item once, and for each piece perhaps one that was cut.
     assert len(read) <= len(items) + 3 + len(pieces)
+
+
+def _say_nothing(call: socket.socket, over: threading.Event) -> None:
+    over.wait()
+
+
+async def test_tasks_that_wait_for_one_to_connect_are_back_when_it_is() -> None:
+    with Hostile(_say_nothing) as server:
+        # It does not answer to the password.
+        address = Address(port=server.port, password="secret")
+        link, ear = aio.Link(address, 0.5), aio.Ear("channel", lambda message: None)
+        calls = (link.call(pack("PING")) for _ in range(20))
+        opens = (ear.open(address, 0.5) for _ in range(20))
+        ends = await asyncio.gather(*calls, *opens, return_exceptions=True)
+        assert [type(end) for end in ends] == [Unavailable] * 40
+        # In turn, each would have connected anew.
+        assert server.calls < 10
+        link.close()
+
+
+def test_a_thread_that_listens_is_not_kept_by_another_that_can_not(port: int) -> None:
+    with Hostile(_say_nothing) as server:
+        ear = threads.Ear("channel", lambda message: None)
+        failed: list[BaseException] = []
+
+        def fail() -> None:
+            try:
+                ear.open(Address(port=server.port, password="secret"), 60.0)
+            except Unavailable as error:
+                failed.append(error)
+
+        first = threading.Thread(target=fail)
+        first.start()
+        until(lambda: server.calls)
+        ear.open(Address(port=port), 60.0)
+        assert ear.is_open
+        assert not failed
+    first.join(60)
+    assert failed
+    assert ear.is_open
+    ear.close()

@@ -1,5 +1,6 @@
 """Listening on an event loop: what is heard is delivered as it comes."""
 
+import asyncio
 from collections.abc import Callable
 
 from fencepost._runtime import aio as runtime
@@ -29,29 +30,33 @@ class Ear:
 
     async def open(self, address: Address, patience: float) -> None:
         """Listen from now on: what is published after this returns is heard."""
-        async with self._opening:
-            if self.is_open:
-                return
-            closings = self._closings
-            connection = await connect(address, patience)
-            connection.on_push = self._heard
-            connection.on_end = self._ended
-            self._connection = connection
-            try:
-                reply = await connection.send(pack("SUBSCRIBE", self.channel))
-            except BaseException as error:
-                self.close()
-                if isinstance(error, OSError | ValueError):
-                    raise unreachable(error, address, patience) from error
-                raise
-            if isinstance(reply, ReplyError):
-                self.close()
-                raise explain(reply, address)
-            if self._closings != closings or connection.error is not None:
-                connection.end(ConnectionError("closed here"))
-                raise Unavailable(f"the connection on which redis at {address} tells of grants was closed meanwhile")
-            self.address = address
-            self.is_open = True
+        try:
+            # All of it together, also the wait for another who opens it.
+            async with asyncio.timeout(patience), self._opening:
+                if not self.is_open:
+                    await self._open(address, patience)
+        except (OSError, ValueError) as error:
+            raise unreachable(error, address, patience) from error
+
+    async def _open(self, address: Address, patience: float) -> None:
+        closings = self._closings
+        connection = await connect(address, patience)
+        connection.on_push = self._heard
+        connection.on_end = self._ended
+        self._connection = connection
+        try:
+            reply = await connection.send(pack("SUBSCRIBE", self.channel))
+        except BaseException:
+            self.close()
+            raise
+        if isinstance(reply, ReplyError):
+            self.close()
+            raise explain(reply, address)
+        if self._closings != closings or connection.error is not None:
+            connection.end(ConnectionError("closed here"))
+            raise Unavailable(f"the connection on which redis at {address} tells of grants was closed meanwhile")
+        self.address = address
+        self.is_open = True
 
     async def wait(self, waiter: Waiter, until: float) -> None:
         """Return when the waiter has news, or at `until`. `Unavailable` if nothing can be heard any more."""

@@ -33,18 +33,20 @@ class Link:
     async def call(self, command: bytes) -> Reply:
         connection = self._connection
         if connection is None or connection.error is not None:
-            connection = await self.connection()
+            return (await self.calls(command, 1))[0]
         try:
             return await connection.send(command)
         except (OSError, ValueError) as error:
             raise unreachable(error, self.address, self.patience) from error
 
     async def calls(self, commands: bytes, count: int) -> list[Reply]:
-        connection = await self.connection()
-        # Only the first writes; the others are places for the replies to come.
-        futures = [connection.send(commands), *(connection.send(b"") for _ in range(count - 1))]
         try:
-            return [await future for future in futures]
+            # All of it together: many may wait for their turn to connect, and each would have as long in vain.
+            async with asyncio.timeout(self.patience):
+                connection = await self.connection()
+                # Only the first writes; the others are places for the replies to come.
+                futures = [connection.send(commands), *(connection.send(b"") for _ in range(count - 1))]
+                return [await future for future in futures]
         except (OSError, ValueError) as error:
             raise unreachable(error, self.address, self.patience) from error
 

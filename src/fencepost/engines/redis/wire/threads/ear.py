@@ -32,30 +32,34 @@ class Ear:
 
     def open(self, address: Address, patience: float) -> None:
         """Listen from now on: what is published after this returns is heard."""
+        if self.is_open:
+            return
+        closings = self._closings
+        began_at = boottime()
+        # Each who comes meanwhile does the same: to wait for the first would take the time of both.
+        connection = connect(address, patience)
+        try:
+            connection.sendall(pack("SUBSCRIBE", self.channel))
+            (reply,) = connection.read_all(1, began_at + patience)
+        except BaseException as error:
+            connection.close()
+            if isinstance(error, OSError | ValueError):
+                raise unreachable(error, address, min(patience, boottime() - began_at)) from error
+            raise
+        if isinstance(reply, ReplyError):
+            connection.close()
+            raise explain(reply, address)
         with self._opening:
             if self.is_open:
+                connection.close()
                 return
-            closings = self._closings
-            connection = connect(address, patience)
-            began_at = boottime()
-            try:
-                connection.sendall(pack("SUBSCRIBE", self.channel))
-                (reply,) = connection.read_all(1, began_at + patience)
-            except BaseException as error:
-                connection.close()
-                if isinstance(error, OSError | ValueError):
-                    raise unreachable(error, address, min(patience, boottime() - began_at)) from error
-                raise
-            if isinstance(reply, ReplyError):
-                connection.close()
-                raise explain(reply, address)
             self._connection = connection
             self.address = address
             self.is_open = True
-            # Looked at last: whoever closes it from here on finds the connection.
-            if self._closings != closings:
-                self.close()
-                raise Unavailable(f"the connection on which redis at {address} tells of grants was closed meanwhile")
+        # Looked at last: whoever closes it from here on finds the connection.
+        if self._closings != closings:
+            self.close()
+            raise Unavailable(f"the connection on which redis at {address} tells of grants was closed meanwhile")
 
     def wait(self, waiter: Waiter, until: float) -> None:
         """Return when the waiter has news, or at `until`. `Unavailable` if nothing can be heard any more."""
