@@ -10,10 +10,15 @@ import pytest
 
 import fencepost
 from fencepost import Unavailable, Uncertain
+from fencepost.engines.redis.address import Address
+from fencepost.engines.redis.redlock.ballot import Ballot, any_reply
+from fencepost.engines.redis.redlock.fleet import aio as fleet
+from fencepost.engines.redis.script import OPEN
 from fencepost.testing.condition import until
 from fencepost.testing.proxy import Proxy
 from fencepost.testing.redis import command, port_of
 from fencepost.testing.server import ServerProcess
+from tests.support.hostile import Hostile
 from tests.support.patience import connect, connect_async
 from tests.support.renewal import renew, renew_async
 
@@ -281,3 +286,17 @@ async def test_a_waiter_that_gives_up_while_cut_off_leaves_its_places_later(node
             await asyncio.to_thread(until, lambda: all_queues_have(1))
             await held.release()
             assert (await asyncio.wait_for(waiting[1], SOON)).token > held.token
+
+
+async def test_what_a_silent_node_was_asked_is_over_when_it_was_waited_for_once(nodes: list[ServerProcess]) -> None:
+    with Hostile(lambda call, over: over.wait()) as silent:
+        # It does not answer to the password.
+        addresses = [*(Address(port=port_of(node)) for node in nodes[:2]), Address(port=silent.port, password="secret")]
+        asked = fleet.Fleet(addresses, 0.4)
+        for _ in range(50):
+            await asked.ask(OPEN, [OPEN.pack([b"a"], 1000)] * 3, Ballot(3, 2, any_reply))
+        while asked._tasks:
+            await asyncio.wait(asked._tasks)
+        # In turn, each would have connected anew, while there come more of them.
+        assert silent.calls < 10
+        asked.close()

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable, Coroutine, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 from fencepost._runtime import aio as runtime
 from fencepost._runtime.clock import LONGEST_NAP, boottime
@@ -17,6 +17,7 @@ from fencepost.engines.redis.trouble import explain, strange, unreachable
 from fencepost.engines.redis.wire.aio import Connection, connect
 from fencepost.errors import EngineError, Unavailable
 
+T = TypeVar("T")
 CLOSED = "the connections to the nodes were closed here"
 DEAF = "fewer connections than a majority are left on which nodes tell of votes"
 
@@ -29,7 +30,7 @@ class Fleet:
         self._timeout = timeout
         self._loads = loads
         self._connections: list[Connection | None] = [None] * len(nodes)
-        self._connecting = [runtime.Mutex() for _ in nodes]
+        self._connecting: list[asyncio.Task[Connection] | None] = [None] * len(nodes)
         self._tasks: set[asyncio.Task[Any]] = set()
         self._closed = False
 
@@ -124,22 +125,28 @@ class Fleet:
             decision.set_result(None)
 
     async def _connect_and_send(self, node: int, command: bytes, ballot: Ballot) -> Reply:
-        # In turn: a release that comes after its claim is also sent after it.
-        async with self._connecting[node]:
-            connection = self._connections[node]
-            if connection is None or connection.error is not None:
-                try:
-                    connection = self._connections[node] = await connect(self._nodes[node], self._timeout)
-                except BaseException:
-                    ballot.ways[node] = None
-                    raise
-                for script in self._loads:
-                    connection.send(script.load).add_done_callback(_look_away)
-            ballot.ways[node] = connection
-            future = connection.send(command)
-        return await future
+        # One connects for all who come meanwhile, and they end with it: in turn they would be ever more, as long as a
+        # node is silent. They go on in the order in which they came: a release that comes after its claim is also
+        # sent after it.
+        connecting = self._connecting[node]
+        if connecting is None or connecting.done():
+            connecting = self._connecting[node] = self._spawn(self._connect(node))
+            connecting.add_done_callback(_look_away)
+        try:
+            connection = await asyncio.shield(connecting)
+        except BaseException:
+            ballot.ways[node] = None
+            raise
+        ballot.ways[node] = connection
+        return await connection.send(command)
 
-    def _spawn(self, work: Coroutine[Any, Any, Reply]) -> "asyncio.Task[Reply]":
+    async def _connect(self, node: int) -> Connection:
+        connection = self._connections[node] = await connect(self._nodes[node], self._timeout)
+        for script in self._loads:
+            connection.send(script.load).add_done_callback(_look_away)
+        return connection
+
+    def _spawn(self, work: Coroutine[Any, Any, T]) -> "asyncio.Task[T]":
         task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
