@@ -1,16 +1,24 @@
-"""Whoever is told that it listens is heard of: also if the ear was closed while it was being opened."""
+"""Whoever is told that it listens is heard of: also if the ear was closed while it was opened, or is half-open."""
 
 import asyncio
+from collections.abc import Iterable
 from typing import Any
 
 import pytest
 
+from fencepost._runtime.clock import boottime
 from fencepost.engines.redis.address import Address
+from fencepost.engines.redis.pulse import Pulse
+from fencepost.engines.redis.redlock.fleet import threads as threads_fleet
+from fencepost.engines.redis.redlock.waiter import Waiter as NodeWaiter
+from fencepost.engines.redis.waiter import Waiter
 from fencepost.engines.redis.wire.aio import connection as aio_connection
 from fencepost.engines.redis.wire.aio import ear as aio_ear
 from fencepost.engines.redis.wire.threads import connection as threads_connection
 from fencepost.engines.redis.wire.threads import ear as threads_ear
 from fencepost.errors import Unavailable
+from fencepost.testing.condition import until
+from fencepost.testing.proxy import Proxy
 from fencepost.testing.redis import command
 
 PATIENCE = 60.0
@@ -81,3 +89,99 @@ def test_an_ear_that_is_closed_while_a_thread_connects_is_not_open(port: int, mo
     ear.open(Address(port=port), PATIENCE)
     assert listeners(port, "thread") == 1
     ear.close()
+
+
+def test_who_is_silent_is_asked_once_and_given_up_when_it_stays_so() -> None:
+    pulse = Pulse(5.0, 100.0)
+    assert not pulse.asks(104.0)
+    pulse.hear(104.0)
+    assert not pulse.asks(108.0)
+    assert pulse.asks(109.0)
+    assert not pulse.asks(113.0)
+    with pytest.raises(TimeoutError):
+        pulse.asks(114.0)
+    pulse.hear(115.0)
+    assert not pulse.asks(119.0)
+    assert pulse.asks(120.0)
+
+
+def age(*pulses: Pulse) -> None:
+    """As if it had been longer ago that anything was heard, or asked."""
+    for pulse in pulses:
+        pulse._heard_at -= PATIENCE
+        if pulse._asked_at is not None:
+            pulse._asked_at -= PATIENCE
+
+
+def are_asked(pulses: Iterable[Pulse]) -> bool:
+    return all(pulse._asked_at is not None for pulse in pulses)
+
+
+def are_heard(pulses: Iterable[Pulse]) -> bool:
+    return all(pulse._asked_at is None for pulse in pulses)
+
+
+def test_a_thread_leaves_a_connection_that_is_half_open(port: int) -> None:
+    with Proxy(port) as proxy:
+        ear = threads_ear.Ear("half open", lambda message: None)
+        ear.open(Address(port=proxy.port), PATIENCE)
+
+        def listen() -> None:
+            ear.wait(Waiter(), boottime() + 0.02)
+
+        age(ear._pulse)
+        listen()
+        until(lambda: listen() or are_heard([ear._pulse]))
+        proxy.drop_replies()
+        age(ear._pulse)
+        until(lambda: listen() or are_asked([ear._pulse]))
+        age(ear._pulse)
+        with pytest.raises(Unavailable, match="lost"):
+            listen()
+        assert not ear.is_open
+
+
+def test_a_thread_leaves_connections_to_nodes_that_are_half_open(port: int) -> None:
+    with Proxy(port) as proxy:
+        ears = threads_fleet.Ears([Address(port=proxy.port)] * 3, PATIENCE, 2, "half open", lambda node, message: None)
+        pulses = ears._pulses
+        ears.open()
+
+        def listen() -> None:
+            ears.wait(NodeWaiter(), boottime() + 0.02)
+
+        # Nobody waits for the third when it opens them.
+        until(lambda: listen() or len(ears._hearing) == 3)
+        age(*pulses.values())
+        listen()
+        until(lambda: listen() or are_heard(pulses.values()))
+        proxy.drop_replies()
+        age(*pulses.values())
+        until(lambda: listen() or are_asked(pulses.values()))
+        age(*pulses.values())
+        with pytest.raises(Unavailable, match="fewer connections"):
+            listen()
+        ears.close()
+
+
+async def test_a_task_leaves_a_connection_that_is_half_open(port: int) -> None:
+    with Proxy(port) as proxy:
+        ear = aio_ear.Ear("half open", lambda message: None)
+        await ear.open(Address(port=proxy.port), PATIENCE)
+        connection = ear._connection
+        assert connection is not None
+        pulse = connection._pulse
+        assert pulse is not None
+        waiting = asyncio.ensure_future(ear.wait(Waiter(), boottime() + PATIENCE))
+        age(pulse)
+        connection._beat(pulse)
+        assert are_asked([pulse])
+        while not are_heard([pulse]):
+            await asyncio.sleep(0.005)
+        proxy.drop_replies()
+        for _ in range(2):
+            age(pulse)
+            connection._beat(pulse)
+        with pytest.raises(Unavailable, match="lost"):
+            await waiting
+        assert not ear.is_open

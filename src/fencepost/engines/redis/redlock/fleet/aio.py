@@ -240,7 +240,7 @@ class Ears:
     async def _subscribe(self, node: int) -> None:
         connection = await connect(self._nodes[node], self._timeout)
         try:
-            connection.on_push = partial(self._heard, node)
+            connection.listen(partial(self._heard, node))
             connection.on_end = self._ended
             reply = await connection.send(pack("SUBSCRIBE", self.channel))
             if isinstance(reply, ReplyError):

@@ -11,6 +11,7 @@ from fencepost._runtime.clock import LONGEST_NAP, boottime
 from fencepost._runtime.readiness import READ, alarm, poll
 from fencepost._runtime.watch import Watch
 from fencepost.engines.redis.address import Address
+from fencepost.engines.redis.pulse import PING, Pulse
 from fencepost.engines.redis.redlock.ballot import GRACE, Ballot
 from fencepost.engines.redis.redlock.fleet.peer import NOBODY, PUSHED, TRUSTED, Peer
 from fencepost.engines.redis.redlock.script import CLAIMS, GIVING_BACK
@@ -265,6 +266,7 @@ class Ears:
         # Those that listen or are on their way to it, those that listen, and what became of the others.
         self._peers: dict[int, Peer] = {}
         self._hearing: set[int] = set()
+        self._pulses: dict[int, Pulse] = {}
         self._failures: dict[int, EngineError] = {}
         self._watch = Watch()
         self._alarm = alarm()
@@ -308,6 +310,7 @@ class Ears:
                     try:
                         peer = Peer(address)
                         peer.say(pack("SUBSCRIBE", self.channel), SUBSCRIBED)
+                        self._pulses[node] = Pulse(self._timeout, boottime())
                         self._peers[node] = peer
                     except (OSError, ValueError, EngineError) as error:
                         self._lose(node, error)
@@ -365,10 +368,18 @@ class Ears:
             node, peer = self._owners[fd]
             try:
                 for ticket, reply in peer.advance():
+                    self._pulses[node].hear(boottime())
                     self._heard(node, ticket, reply)
                 if peer.changed:
                     self._changed = True
             except (OSError, ValueError, EngineError) as error:
+                self._lose(node, error)
+        for node in list(self._hearing):
+            listening = self._peers.get(node)
+            try:
+                if listening is not None and self._pulses[node].asks(boottime()):
+                    self._changed = listening.say(PING, PUSHED) or self._changed
+            except (OSError, ValueError) as error:
                 self._lose(node, error)
 
     def _gather(self) -> None:

@@ -8,6 +8,7 @@ from typing import cast
 from fencepost._runtime import fork
 from fencepost._runtime.protocol import Protocol
 from fencepost.engines.redis.address import Address
+from fencepost.engines.redis.pulse import PING, Pulse
 from fencepost.engines.redis.resp import Parser, Reply, ReplyError
 from fencepost.engines.redis.trouble import explain, unreachable
 
@@ -26,7 +27,8 @@ class Connection(Protocol):
         self._timer: asyncio.TimerHandle | None = None
         self._transport: asyncio.Transport | None = None
         self.error: BaseException | None = None
-        self.on_push: Callable[[Reply], None] | None = None
+        self._on_push: Callable[[Reply], None] | None = None
+        self._pulse: Pulse | None = None
         self.on_end: Callable[[], None] | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -54,6 +56,24 @@ class Connection(Protocol):
             self._timer = self._loop.call_later(self._patience, self._check)
         return future
 
+    def listen(self, on_push: Callable[[Reply], None]) -> None:
+        """Take what nobody asked for, and see from time to time that it is still there to come."""
+        self._on_push = on_push
+        self._pulse = Pulse(self._patience, self._loop.time())
+        self._beat(self._pulse)
+
+    def _beat(self, pulse: Pulse) -> None:
+        if self.error is not None or self._transport is None:
+            return
+        try:
+            # What answers it is no reply, and has no place: a message may come before it.
+            if not self._pending and pulse.asks(self._loop.time()):
+                self._transport.write(PING)
+        except TimeoutError as error:
+            self.end(error)
+        else:
+            self._loop.call_later(pulse.patience / 2, self._beat, pulse)
+
     def _flush(self) -> None:
         if self._outbox and self._transport is not None:
             self._transport.write(b"".join(self._outbox))
@@ -71,8 +91,9 @@ class Connection(Protocol):
                 future = pending.popleft()[0]
                 if not future.done():
                     future.set_result(reply)
-            elif self.on_push is not None:
-                self.on_push(reply)
+            elif self._on_push is not None and self._pulse is not None:
+                self._pulse.hear(self._loop.time())
+                self._on_push(reply)
             else:
                 # What it answers next may be to this, too.
                 self.end(ValueError("the server answered what nobody asked"))

@@ -41,7 +41,7 @@ class Ear:
     async def _open(self, address: Address, patience: float) -> None:
         closings = self._closings
         connection = await connect(address, patience)
-        connection.on_push = self._heard
+        connection.listen(self._heard)
         connection.on_end = self._ended
         self._connection = connection
         try:

@@ -7,6 +7,7 @@ from fencepost._runtime import threads as runtime
 from fencepost._runtime.clock import LONGEST_NAP, boottime
 from fencepost._runtime.watch import Watch
 from fencepost.engines.redis.address import Address
+from fencepost.engines.redis.pulse import PING, Pulse
 from fencepost.engines.redis.resp import ReplyError, pack
 from fencepost.engines.redis.trouble import explain, unreachable
 from fencepost.engines.redis.waiter import Waiter
@@ -24,6 +25,7 @@ class Ear:
         self.address: Address | None = None
         self._deliver = deliver
         self._connection: Connection | None = None
+        self._pulse = Pulse(0.0, 0.0)
         self._watch = Watch()
         self._opening = runtime.Mutex()
         # How often it was closed: whoever opens it meanwhile must not leave it open.
@@ -53,6 +55,7 @@ class Ear:
             if self.is_open:
                 connection.close()
                 return
+            self._pulse = Pulse(patience, boottime())
             self._connection = connection
             self.address = address
             self.is_open = True
@@ -95,12 +98,14 @@ class Ear:
         connection = self._connection
         try:
             while connection is not None and left > 0:
-                connection.patience(left if left < LONGEST_NAP else LONGEST_NAP)
+                connection.patience(min(left, LONGEST_NAP))
                 try:
                     for message in connection.read_messages():
                         self._deliver(message)
+                    self._pulse.hear(boottime())
                 except (TimeoutError, BlockingIOError):
-                    pass
+                    if self._pulse.asks(boottime()):
+                        connection.sendall(PING)
                 if waiter.stirred:
                     return
                 left = until - boottime()
