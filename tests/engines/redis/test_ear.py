@@ -126,15 +126,16 @@ def test_a_thread_leaves_a_connection_that_is_half_open(port: int) -> None:
         ear = threads_ear.Ear("half open", lambda message: None)
         ear.open(Address(port=proxy.port), PATIENCE)
 
-        def listen() -> None:
+        def listen() -> Iterable[Pulse]:
             ear.wait(Waiter(), boottime() + 0.02)
+            return [ear._pulse]
 
         age(ear._pulse)
         listen()
-        until(lambda: listen() or are_heard([ear._pulse]))
+        until(lambda: are_heard(listen()))
         proxy.drop_replies()
         age(ear._pulse)
-        until(lambda: listen() or are_asked([ear._pulse]))
+        until(lambda: are_asked(listen()))
         age(ear._pulse)
         with pytest.raises(Unavailable, match="lost"):
             listen()
@@ -147,17 +148,18 @@ def test_a_thread_leaves_connections_to_nodes_that_are_half_open(port: int) -> N
         pulses = ears._pulses
         ears.open()
 
-        def listen() -> None:
+        def listen() -> Iterable[Pulse]:
             ears.wait(NodeWaiter(), boottime() + 0.02)
+            return pulses.values()
 
         # Nobody waits for the third when it opens them.
-        until(lambda: listen() or len(ears._hearing) == 3)
+        until(lambda: listen() and len(ears._hearing) == 3)
         age(*pulses.values())
         listen()
-        until(lambda: listen() or are_heard(pulses.values()))
+        until(lambda: are_heard(listen()))
         proxy.drop_replies()
         age(*pulses.values())
-        until(lambda: listen() or are_asked(pulses.values()))
+        until(lambda: are_asked(listen()))
         age(*pulses.values())
         with pytest.raises(Unavailable, match="fewer connections"):
             listen()

@@ -239,7 +239,7 @@ class AsyncRedisEngine:
             await self._ear.wait(waiter, min(until, entry.again_at))
             if waiter.over is not None:
                 return Gone(waiter.over)
-            if waiter.tokens and waiter.believes and not self._replicas:
+            if waiter.tokens and not self._replicas:
                 granted = self._grant(entry, waiter.tokens)
                 # After it is noted: a renewal that fails there doubts first, and looks then for what is held.
                 if waiter.believes:

@@ -52,7 +52,7 @@ class Ear:
             connection.close()
             raise explain(reply, address)
         with self._opening:
-            if self.is_open:
+            if self._connection is not None:
                 connection.close()
                 return
             self._pulse = Pulse(patience, boottime())
