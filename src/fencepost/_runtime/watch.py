@@ -3,8 +3,9 @@
 Right in both flavours: nothing here waits, and the role is handed on by what is atomic under threads.
 """
 
-from collections import deque
 from typing import Protocol
+
+from fencepost._runtime.state import StateLock
 
 
 class Sleeper(Protocol):
@@ -12,47 +13,45 @@ class Sleeper(Protocol):
 
 
 class Watch:
-    """Whoever is present and takes the role reads; when it leaves, for whatever reason, the next is rung for."""
+    """Whoever is present and takes the role reads; when it leaves, for whatever reason, the next is rung for.
 
-    __slots__ = ("_present", "_role")
+    A signal handler may raise at any call, also on the way into or out of one. So nobody is present by a call: whoever
+    waits puts itself among those `present` right before its `try`, and takes itself out as the first thing that its
+    `finally` does. With it goes the role, if it had that.
+    """
+
+    __slots__ = ("_lock", "_reader", "present")
 
     def __init__(self) -> None:
-        self._present: deque[Sleeper] = deque()
-        # Whoever takes the one thing in it reads.
-        self._role = deque([True])
+        # In the order in which they came.
+        self.present: dict[Sleeper, None] = {}
+        self._reader: Sleeper | None = None
+        self._lock = StateLock()
 
     @property
     def is_vacant(self) -> bool:
-        return bool(self._role)
+        reader = self._reader
+        return reader is None or reader not in self.present
 
-    def enter(self, sleeper: Sleeper) -> None:
-        self._present.append(sleeper)
-
-    def take(self) -> bool:
-        """Whether the role is the caller's from now on; then it must `hand_back`."""
-        try:
-            return bool(self._role) and self._role.pop()
-        except IndexError:
-            # Another was quicker.
+    def take(self, sleeper: Sleeper) -> bool:
+        """Whether the role is the sleeper's from now on, until it hands it back or leaves."""
+        if not self.is_vacant:
             return False
+        with self._lock:
+            vacant = self.is_vacant
+            if vacant:
+                self._reader = sleeper
+        return vacant
 
     def hand_back(self) -> None:
-        self._role.append(True)
-
-    def leave(self, sleeper: Sleeper) -> None:
-        """Nobody reads now, unless somebody took the role: then the first of those who are left is told."""
-        self._present.remove(sleeper)
-        if self._role:
-            self.ring_next()
+        self._reader = None
 
     def ring_next(self) -> None:
-        if self._present:
-            try:
-                self._present[0].ring()
-            except IndexError:
-                # The last has left meanwhile.
-                pass
+        """Unless somebody reads, the first of those who are present is told that nobody does."""
+        if self.is_vacant:
+            for sleeper in list(self.present)[:1]:
+                sleeper.ring()
 
     def ring_all(self) -> None:
-        for sleeper in list(self._present):
+        for sleeper in list(self.present):
             sleeper.ring()

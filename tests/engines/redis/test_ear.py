@@ -1,6 +1,7 @@
 """Whoever is told that it listens is heard of: also if the ear was closed while it was opened, or is half-open."""
 
 import asyncio
+import itertools
 from collections.abc import Iterable
 from typing import Any
 
@@ -20,6 +21,7 @@ from fencepost.errors import Unavailable
 from fencepost.testing.condition import until
 from fencepost.testing.proxy import Proxy
 from fencepost.testing.redis import command
+from tests.support.interruption import interrupt_at
 
 PATIENCE = 60.0
 
@@ -187,3 +189,16 @@ async def test_a_task_leaves_a_connection_that_is_half_open(port: int) -> None:
         with pytest.raises(Unavailable, match="lost"):
             await waiting
         assert not ear.is_open
+
+
+def test_whoever_is_interrupted_anywhere_while_it_listens_lets_another_read(port: int) -> None:
+    ear = threads_ear.Ear("interrupted", lambda message: None)
+    for point in itertools.count():
+        ear.open(Address(port=port), PATIENCE)
+        where = interrupt_at(point, lambda: ear.wait(Waiter(), boottime() + 0.001))
+        assert ear._watch.is_vacant, where
+        assert not ear._watch.present, where
+        if where is None:
+            break
+    assert point > 10
+    ear.close()

@@ -329,12 +329,12 @@ class Ear:
 
     def wait(self, waiter: Waiter, until: float) -> None:
         """Return when the waiter is stirred, or at `until`. `Unavailable` if nothing can be heard any more."""
-        self._watch.enter(waiter)
+        self._watch.present[waiter] = None
         try:
             while not waiter.stirred and (left := until - boottime()) > 0:
                 if not self.is_open:
                     raise Unavailable("the stream on which etcd tells of changes was lost")
-                if self._watch.take():
+                if self._watch.take(waiter):
                     try:
                         self._read(waiter, until)
                     finally:
@@ -344,7 +344,8 @@ class Ear:
                 if not waiter.stirred and not self._watch.is_vacant:
                     waiter.bell.wait(min(left, LONGEST_NAP))
         finally:
-            self._watch.leave(waiter)
+            self._watch.present.pop(waiter, None)
+            self._watch.ring_next()
 
     def close(self) -> None:
         """Hear no more. Whoever waits is told."""

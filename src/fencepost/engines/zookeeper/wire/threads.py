@@ -149,21 +149,13 @@ class Connection:
     def _stay(self, present: _Slot | Waiter, until: float) -> None:
         """Until it has news, or the time is over. Reads for all, or waits for who does."""
         watch = self._watch
-        if not present.stirred and watch.take():
-            # Most are alone, and need neither a bell nor a place.
-            try:
-                self._read(present, until)
-            finally:
-                watch.hand_back()
-                watch.ring_next()
-            if present.stirred or boottime() >= until:
-                return
-        watch.enter(present)
+        watch.present[present] = None
         try:
             while not present.stirred and (left := until - boottime()) > 0:
                 if self.error is not None:
                     raise self._broken()
-                if watch.take():
+                # Most are alone, and need no bell.
+                if watch.take(present):
                     try:
                         self._read(present, until)
                     finally:
@@ -173,7 +165,8 @@ class Connection:
                 if not present.stirred and not watch.is_vacant and self.error is None:
                     bell.wait(min(left, LONGEST_NAP))
         finally:
-            watch.leave(present)
+            watch.present.pop(present, None)
+            watch.ring_next()
 
     def _read(self, present: _Slot | Waiter, until: float) -> None:
         try:
@@ -231,9 +224,11 @@ class Connection:
         self._intake.feed(data)
 
     def _glance(self) -> None:
-        if not self._watch.take():
-            return
+        watch, looker = self._watch, _Slot(0)
+        watch.present[looker] = None
         try:
+            if not watch.take(looker):
+                return
             source = self._socket
             waiting = poll()
             if source is not None:
@@ -251,9 +246,9 @@ class Connection:
         except (OSError, ValueError) as error:
             self.end(error)
         finally:
-            self._watch.hand_back()
+            watch.present.pop(looker, None)
             # Whoever came meanwhile found the role taken.
-            self._watch.ring_next()
+            watch.ring_next()
 
     def _broken(self) -> ConnectionError:
         return ConnectionError(str(self.error or "") or "the connection has ended")

@@ -36,13 +36,13 @@ class Ear:
 
     def wait(self, waiter: Waiter, until: float) -> None:
         """Return when the waiter has news, or at `until`. `Unavailable` if nothing can be heard any more."""
-        self._present.enter(waiter)
+        self._present.present[waiter] = None
         try:
             while not waiter.stirred and (left := until - boottime()) > 0:
                 if not self.is_open:
                     raise Unavailable("the connection on which postgresql tells of grants was lost")
                 connection = self._connection
-                if connection is not None and self._present.take():
+                if connection is not None and self._present.take(waiter):
                     try:
                         self._read(connection, waiter, until)
                     finally:
@@ -52,7 +52,8 @@ class Ear:
                 if not waiter.stirred and (connection is None or not self._present.is_vacant):
                     bell.wait(min(left, LONGEST_NAP))
         finally:
-            self._present.leave(waiter)
+            self._present.present.pop(waiter, None)
+            self._present.ring_next()
 
     def close(self) -> None:
         self.is_open = False

@@ -340,10 +340,10 @@ class Ears:
         self._watch.ring_all()
 
     def _attend(self, waiter: Waiter, until: float, is_over: Callable[[], bool]) -> None:
-        self._watch.enter(waiter)
+        self._watch.present[waiter] = None
         try:
             while not is_over() and (left := min(until, waiter.again_at) - boottime()) > 0:
-                if self._watch.take():
+                if self._watch.take(waiter):
                     try:
                         waiter.bell = self._alarm
                         if not waiter.stirred:
@@ -355,7 +355,8 @@ class Ears:
                 if not waiter.stirred and not self._watch.is_vacant:
                     waiter.bell.wait(min(left, LONGEST_NAP))
         finally:
-            self._watch.leave(waiter)
+            self._watch.present.pop(waiter, None)
+            self._watch.ring_next()
 
     def _read(self, patience: float) -> None:
         """Whatever comes within that time, delivered."""
