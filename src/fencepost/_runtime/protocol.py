@@ -2,9 +2,12 @@
 
 import asyncio
 import os
+import socket
+import ssl
 from weakref import WeakSet
 
 from fencepost._runtime import fork
+from fencepost._runtime.lookup import numeric
 
 ROOM = 65_536
 
@@ -43,9 +46,35 @@ class Protocol(asyncio.BufferedProtocol):
         """
         if self.error is None:
             self.error = ConnectionError("the connection belongs to the parent of this process")
-            socket = None if self._transport is None else self._transport.get_extra_info("socket")
-            if socket is not None and socket.fileno() >= 0:
-                os.dup2(nothing, socket.fileno(), inheritable=False)
+            ours = None if self._transport is None else self._transport.get_extra_info("socket")
+            if ours is not None and ours.fileno() >= 0:
+                os.dup2(nothing, ours.fileno(), inheritable=False)
+
+
+async def dial(protocol: Protocol, host: str, port: int, tls: ssl.SSLContext | None, patience: float) -> None:
+    """Connect it by TCP, with TLS if asked for. All addresses of the host share the time.
+
+    An event loop would wait for the first of them, be it silent, as long as anybody waits.
+    """
+    loop = asyncio.get_running_loop()
+    until = loop.time() + patience
+    found = numeric(host, port) or await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    for left in range(len(found), 0, -1):
+        family, kind, number, _, address = found[-left]
+        made = socket.socket(family, kind, number)
+        try:
+            made.setblocking(False)
+            async with asyncio.timeout((until - loop.time()) / left):
+                await loop.sock_connect(made, address)
+                break
+        except BaseException as error:
+            made.close()
+            if left == 1 or not isinstance(error, OSError):
+                raise
+    else:
+        raise OSError(f"'{host}' has no address")
+    name = None if tls is None else host
+    await loop.create_connection(lambda: protocol, sock=made, ssl=tls, server_hostname=name)
 
 
 _open: "WeakSet[Protocol]" = WeakSet()

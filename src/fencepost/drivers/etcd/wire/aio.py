@@ -7,7 +7,7 @@ from typing import Any, cast
 from fencepost._runtime import aio as runtime
 from fencepost._runtime.clock import boottime
 from fencepost._runtime.lobby import Lobby
-from fencepost._runtime.protocol import Protocol
+from fencepost._runtime.protocol import Protocol, dial
 from fencepost.core.malformed import Malformed
 from fencepost.drivers.etcd import answer, request
 from fencepost.drivers.etcd.endpoint import Address, Endpoints
@@ -179,10 +179,7 @@ async def _connect(endpoints: Endpoints, address: Address, share: float, patienc
     connection = Connection(endpoints, address, patience)
     try:
         async with asyncio.timeout(share):
-            host = None if endpoints.tls is None else address.host
-            await asyncio.get_running_loop().create_connection(
-                lambda: connection, address.host, address.port, ssl=endpoints.tls, server_hostname=host
-            )
+            await dial(connection, address.host, address.port, endpoints.tls, share)
             await connection.greeted()
         return connection
     except BaseException:

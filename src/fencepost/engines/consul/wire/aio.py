@@ -5,7 +5,7 @@ from typing import cast
 
 from fencepost._runtime import aio as runtime
 from fencepost._runtime.clock import LONGEST_NAP, boottime
-from fencepost._runtime.protocol import Protocol
+from fencepost._runtime.protocol import Protocol, dial
 from fencepost.drivers.consul.http import Parser, Response
 from fencepost.engines.consul.address import Host
 from fencepost.engines.consul.trouble import unreachable
@@ -196,12 +196,10 @@ def _expire(future: "asyncio.Future[Response | None]") -> None:
 
 
 async def _connect(host: Host, patience: float) -> Connection:
-    loop = asyncio.get_running_loop()
     connection = Connection(host)
-    name = None if host.tls is None else host.host
     try:
         async with asyncio.timeout(patience):
-            await loop.create_connection(lambda: connection, host.host, host.port, ssl=host.tls, server_hostname=name)
+            await dial(connection, host.host, host.port, host.tls, patience)
     except BaseException:
         connection.end(ConnectionError("nobody waits any more"))
         raise

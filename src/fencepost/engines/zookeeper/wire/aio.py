@@ -7,7 +7,7 @@ from typing import cast
 
 from fencepost._runtime import aio as runtime
 from fencepost._runtime.clock import LONGEST_NAP, boottime
-from fencepost._runtime.protocol import Protocol
+from fencepost._runtime.protocol import Protocol, dial
 from fencepost.engines.zookeeper.frame import Intake, OnEvent
 from fencepost.engines.zookeeper.jute import Reply, buffer, frame
 from fencepost.engines.zookeeper.waiter import Waiter
@@ -180,12 +180,10 @@ async def connect(
     within: float,
 ) -> tuple[Connection, bytes]:
     """A connection made `within` seconds, and what the server answered to `hello`."""
-    loop = asyncio.get_running_loop()
     connection = Connection(patience, on_event)
     try:
         async with asyncio.timeout(within):
-            name = None if tls is None else host[0]
-            await loop.create_connection(lambda: connection, *host, ssl=tls, server_hostname=name)
+            await dial(connection, *host, tls, within)
             return connection, await connection.greet(hello)
     except BaseException:
         connection.end(ConnectionError("not let in"))

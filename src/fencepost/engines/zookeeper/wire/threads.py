@@ -12,6 +12,7 @@ from fencepost._runtime.clock import LONGEST_NAP, boottime
 from fencepost._runtime.readiness import READ, poll
 from fencepost._runtime.timeout import BY_KERNEL, allow_reading, allow_writing
 from fencepost._runtime.watch import Watch
+from fencepost._runtime.wire import dial
 from fencepost.engines.zookeeper.frame import Intake, OnEvent
 from fencepost.engines.zookeeper.jute import Reply, buffer, frame
 from fencepost.engines.zookeeper.waiter import Bell, Waiter
@@ -72,16 +73,9 @@ class Connection:
         return self.is_retired or self.error is not None
 
     def open(self, host: tuple[str, int], tls: ssl.SSLContext | None, within: float) -> None:
-        made = socket.create_connection(host, runtime.patience(within))
-        self._socket = made
+        self._socket = made = dial(*host, within, tls)
         _open.add(self)
-        made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        if tls is not None:
-            # What connecting took is not had again.
-            made.settimeout(runtime.patience(within))
-            self._socket = tls.wrap_socket(made, server_hostname=host[0])
-            self._socket.settimeout(self._patience)
-        elif BY_KERNEL:
+        if tls is None and BY_KERNEL:
             made.settimeout(None)
             allow_writing(made, self._patience)
         else:

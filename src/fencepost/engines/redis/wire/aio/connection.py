@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import cast
 
 from fencepost._runtime import fork
-from fencepost._runtime.protocol import Protocol
+from fencepost._runtime.protocol import Protocol, dial
 from fencepost.engines.redis.address import Address
 from fencepost.engines.redis.pulse import PING, Pulse
 from fencepost.engines.redis.resp import Parser, Reply, ReplyError
@@ -143,10 +143,7 @@ async def connect(address: Address, patience: float) -> Connection:
             if address.socket is not None:
                 await loop.create_unix_connection(lambda: connection, address.socket)
             else:
-                host = None if address.tls is None else address.host
-                await loop.create_connection(
-                    lambda: connection, address.host, address.port, ssl=address.tls, server_hostname=host
-                )
+                await dial(connection, address.host, address.port, address.tls, patience)
             for command in address.greeting():
                 reply = await connection.send(command)
                 if isinstance(reply, ReplyError):

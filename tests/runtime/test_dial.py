@@ -1,0 +1,55 @@
+"""A host with several addresses: a silent one is left for the next, in both flavours."""
+
+import socket
+from collections.abc import Iterator
+from contextlib import ExitStack
+from typing import Any
+
+import pytest
+
+from fencepost._runtime import protocol, wire
+
+pytestmark = pytest.mark.slow
+
+# Half of it goes to the first of two addresses, and no machine is too busy to connect in the other.
+PATIENCE = 6.0
+HOST = "two.example"
+
+
+class Listener(protocol.Protocol):
+    transport: Any = None
+
+    def connection_made(self, transport: Any) -> None:
+        self.transport = transport
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[socket.socket]:
+    """The second address of the host. The first has no room for a connection, and says nothing."""
+    with ExitStack() as stack:
+        full, server = (stack.enter_context(socket.create_server(("127.0.0.1", 0), backlog=each)) for each in (0, 100))
+        for _ in range(10):
+            guest = stack.enter_context(socket.socket())
+            guest.setblocking(False)
+            guest.connect_ex(full.getsockname())
+
+        def look_up(host: str, port: int, *args: Any, **options: Any) -> list[Any]:
+            if options.get("flags"):
+                raise socket.gaierror("not a number")
+            return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", each.getsockname()) for each in (full, server)]
+
+        monkeypatch.setattr(socket, "getaddrinfo", look_up)
+        yield server
+
+
+async def test_a_task_leaves_a_silent_address(server: socket.socket) -> None:
+    made = Listener()
+    await protocol.dial(made, HOST, 1, None, PATIENCE)
+    assert made.transport.get_extra_info("peername") == server.getsockname()
+    assert made.transport.get_extra_info("socket").getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+    made.transport.abort()
+
+
+def test_a_thread_leaves_a_silent_address(server: socket.socket) -> None:
+    with wire.dial(HOST, 1, PATIENCE, None) as made:
+        assert made.getpeername() == server.getsockname()
