@@ -7,6 +7,7 @@ from time import monotonic
 from weakref import WeakSet
 
 from fencepost._runtime import fork, threads
+from fencepost._runtime.lookup import resolve
 from fencepost._runtime.readiness import READ, WRITE, poll
 from fencepost._runtime.timeout import BY_KERNEL, DONTWAIT, allow_reading, allow_writing
 
@@ -128,7 +129,7 @@ def dial(host: str, port: int, patience: float, tls: ssl.SSLContext | None) -> s
 
 
 def _connect(host: str, port: int, until: float) -> socket.socket:
-    found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    found = resolve(host, port, until - monotonic())
     for left in range(len(found), 0, -1):
         family, kind, protocol, _, address = found[-left]
         made = socket.socket(family, kind, protocol)

@@ -1,10 +1,12 @@
 """Nodes that die, stop, forget, or whose replies are lost: any minority of them is not missed."""
 
 import asyncio
+import socket
 import threading
 import time
 from contextlib import ExitStack
 from functools import partial
+from typing import Any
 
 import pytest
 
@@ -13,6 +15,7 @@ from fencepost import Unavailable, Uncertain
 from fencepost.engines.redis.address import Address
 from fencepost.engines.redis.redlock.ballot import Ballot, any_reply
 from fencepost.engines.redis.redlock.fleet import aio as fleet
+from fencepost.engines.redis.redlock.fleet import threads as threads_fleet
 from fencepost.engines.redis.script import OPEN
 from fencepost.testing.condition import until
 from fencepost.testing.proxy import Proxy
@@ -300,3 +303,52 @@ async def test_what_a_silent_node_was_asked_is_over_when_it_was_waited_for_once(
         # In turn, each would have connected anew, while there come more of them.
         assert silent.calls < 10
         asked.close()
+
+
+def test_nobody_waits_for_the_name_of_one_node(nodes: list[ServerProcess], monkeypatch: pytest.MonkeyPatch) -> None:
+    known, look_up = threading.Event(), socket.getaddrinfo
+    found: list[str] = []
+
+    def stuck(host: str, port: int, *args: Any, **options: Any) -> Any:
+        if host == "stuck.example" and not options.get("flags"):
+            known.wait(20.0)
+            found.append(host)
+        return look_up("127.0.0.1" if host == "stuck.example" else host, port, *args, **options)
+
+    monkeypatch.setattr(socket, "getaddrinfo", stuck)
+    hosts = ["127.0.0.1", "127.0.0.1", "stuck.example"]
+    addresses = [Address(host, port_of(node)) for host, node in zip(hosts, nodes, strict=False)]
+    asked = threads_fleet.Fleet(addresses, 60.0)
+    opened = Ballot(3, 2, any_reply)
+    asked.ask(OPEN, [OPEN.pack([b"a"], 1000)] * 3, opened)
+    assert opened.pending == [2]
+    assert not found
+    known.set()
+    everybody = Ballot(3, 3, any_reply)
+    asked.ask(OPEN, [OPEN.pack([b"a"], 1000)] * 3, everybody)
+    assert everybody.ayes == 3
+    asked.close()
+
+
+def test_a_silent_address_of_a_node_is_left_for_the_next(
+    nodes: list[ServerProcess], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with ExitStack() as stack:
+        full = stack.enter_context(socket.create_server(("127.0.0.1", 0), backlog=0))
+        for _ in range(10):
+            guest = stack.enter_context(socket.socket())
+            guest.setblocking(False)
+            guest.connect_ex(full.getsockname())
+        where = [full.getsockname(), ("127.0.0.1", port_of(nodes[0]))]
+        found = [(socket.AF_INET, socket.SOCK_STREAM, 6, "", each) for each in where]
+        monkeypatch.setattr(socket, "getaddrinfo", lambda *args, **options: list(found))
+
+        def is_answered() -> bool:
+            asked = threads_fleet.Fleet([Address("two.example", 1)], 0.3)
+            ballot = Ballot(1, 1, any_reply)
+            asked.ask(OPEN, [OPEN.pack([b"a"], 1000)], ballot)
+            asked.close()
+            return ballot.ayes == 1
+
+        assert not is_answered()
+        until(is_answered)

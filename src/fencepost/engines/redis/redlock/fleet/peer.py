@@ -7,9 +7,11 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from errno import EINPROGRESS, EWOULDBLOCK
 from time import monotonic
+from typing import Any
 from weakref import WeakSet
 
 from fencepost._runtime import fork
+from fencepost._runtime.lookup import look_up, numeric
 from fencepost._runtime.readiness import READ, WRITE, poll
 from fencepost.engines.redis.address import Address
 from fencepost.engines.redis.resp import Parser, Reply, ReplyError
@@ -154,8 +156,21 @@ class Peer:
     def _open(self) -> Iterator[int]:
         """Connects; yields what to wait for."""
         address = self.address
+        found = numeric(address.host, address.port)
+        if not found:
+            # Whoever asks all nodes does not wait for the name of one.
+            lookup = look_up(address.host, address.port)
+            self.socket = lookup.bell()
+            yield READ
+            self.socket.close()
+            found = lookup.found()
+        # Nobody is told when an address is silent: whoever comes next begins with another.
+        silent = _silent.setdefault((address.host, address.port), set())
+        if silent.issuperset(where for *_, where in found):
+            silent.clear()
         code = 0
-        for family, kind, protocol, _, where in socket.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM):
+        for family, kind, protocol, _, where in sorted(found, key=lambda each: each[4] in silent):
+            silent.add(where)
             self.socket = socket.socket(family, kind, protocol)
             self.socket.setblocking(False)
             code = self.socket.connect_ex(where)
@@ -163,6 +178,7 @@ class Peer:
                 yield WRITE
                 code = self.socket.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
             if code == 0:
+                silent.discard(where)
                 break
             self.socket.close()
         if code or self.socket is None:
@@ -214,6 +230,8 @@ class Peer:
 
 
 _alive: "WeakSet[Peer]" = WeakSet()
+# The addresses of each host that have not answered since they were tried.
+_silent: dict[tuple[str, int], set[Any]] = {}
 
 
 def _forked() -> None:
