@@ -1,7 +1,9 @@
 """Several hosts, of which one neither answers nor refuses."""
 
+import asyncio
 import select
 import socket
+import threading
 from collections.abc import Iterator
 from typing import Any
 
@@ -35,7 +37,7 @@ def _peer(fileno: int) -> str:
     with socket.socket(fileno=socket.dup(fileno)) as twin:
         try:
             return "{}:{}".format(*twin.getpeername())
-        except OSError:
+        except (OSError, IndexError):
             return "nobody"
 
 
@@ -123,6 +125,26 @@ def test_every_address_of_a_name_is_a_host(port: int, hole: str, monkeypatch: py
         walk = Walk(address(f"db.example:{port}"), 60, f"127.0.0.2:{port}")
     assert walk.error is None
     assert walk.way == [f"127.0.0.2:{port}", f"127.0.0.1:{port}"]
+
+
+async def test_nobody_waits_for_a_name_in_an_event_loop(monkeypatch: pytest.MonkeyPatch) -> None:
+    known, look_up = threading.Event(), socket.getaddrinfo
+    found: list[str] = []
+
+    def stuck(host: str, *args: Any, **options: Any) -> Any:
+        if host == "stuck.example" and not options.get("flags"):
+            known.wait(20.0)
+            found.append(host)
+        return look_up("127.0.0.1" if host == "stuck.example" else host, *args, **options)
+
+    monkeypatch.setattr(socket, "getaddrinfo", stuck)
+    connecting = asyncio.ensure_future(aio.connect(address(f"stuck.example:{free_port()}"), 60))
+    await asyncio.sleep(0)
+    # A loop that is blocked would come here only when it is known.
+    assert not found
+    known.set()
+    with pytest.raises(Unavailable, match="refused"):
+        await connecting
 
 
 @pytest.mark.slow

@@ -5,13 +5,14 @@ connect step by step. So each host, and each address that its name stands for, i
 """
 
 import random
-import socket
 from collections.abc import Generator
+from errno import ETIMEDOUT
 from time import monotonic
 
 from psycopg import pq
 from psycopg.conninfo import make_conninfo
 
+from fencepost._runtime.lookup import look_up, numeric
 from fencepost._runtime.readiness import READ, WRITE
 from fencepost.engines.postgresql.address import PORT, Address
 from fencepost.engines.postgresql.trouble import late, not_let_in
@@ -25,7 +26,7 @@ Attempt = Generator[Step, bool, pq.abc.PGconn | str]
 
 def dial(address: Address, patience: float) -> Generator[Step, bool, pq.abc.PGconn]:
     until = monotonic() + patience
-    routes, told = _routes(address)
+    routes, told = yield from _routes(address, until)
     all_silent = not told
     for number, (where, conninfo) in enumerate(routes):
         now = monotonic()
@@ -45,16 +46,18 @@ def dial(address: Address, patience: float) -> Generator[Step, bool, pq.abc.PGco
     )
 
 
-def _routes(address: Address) -> tuple[list[tuple[str, str]], list[str]]:
+def _routes(address: Address, until: float) -> Generator[Step, bool, tuple[list[tuple[str, str]], list[str]]]:
     """Where to try, as text and as libpq's words, those that were silent last; and what is wrong with the others."""
     if not address.hosts:
         return [("it", address.conninfo)], []
     found: list[tuple[str, str]] = []
     wrong: list[str] = []
-    for host, port in address.hosts:
+    for number, (host, port) in enumerate(address.hosts):
+        # As much again is for its addresses.
+        share = (until - monotonic()) / (len(address.hosts) - number) / 2
         try:
             # A path is a Unix socket.
-            addresses = [""] if host.startswith(("/", "@")) else _resolve(host, port)
+            addresses = [""] if host.startswith(("/", "@")) else (yield from _resolve(host, port or PORT, share))
         except OSError as error:
             wrong.append(f"could not translate host name '{host}' to address: {error.strerror}")
             continue
@@ -66,8 +69,14 @@ def _routes(address: Address) -> tuple[list[tuple[str, str]], list[str]]:
     return sorted(found, key=lambda route: route[0] in address.silent), wrong
 
 
-def _resolve(host: str, port: int | None) -> list[str]:
-    found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+def _resolve(host: str, port: int, seconds: float) -> Generator[Step, bool, list[str]]:
+    found = numeric(host, port)
+    if not found:
+        lookup = look_up(host, port)
+        with lookup.bell() as bell:
+            if not (yield bell.fileno(), READ, max(0.0, seconds)):
+                raise TimeoutError(ETIMEDOUT, f"no answer within {seconds:.3g} s")
+        found = lookup.found()
     return list(dict.fromkeys(str(address[0]) for *_, address in found))
 
 
