@@ -152,3 +152,22 @@ async def test_who_settles_outlives_the_bug_of_an_engine() -> None:
 
 async def _soon(condition: bool) -> bool:
     return condition
+
+
+async def test_who_is_interrupted_while_it_hands_over_keeps_nobody_from_doing_so(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Interruption(BaseException):
+        pass
+
+    def spawn(work: object, *, name: str) -> None:
+        raise Interruption
+
+    engine = Engine()
+    settlement = settlement_of(engine)
+    with monkeypatch.context() as patch:
+        patch.setattr(runtime, "spawn", spawn)
+        with pytest.raises(Interruption):
+            await settlement.settle(REQUEST, 0.0)
+    await settlement.settle(request(2, "b"), 0.0)
+    await until(lambda: _soon({"a", "b"} <= set(engine.withdrawn)))

@@ -1,5 +1,6 @@
 """What the blocking twins run on: threads. The names and meanings are those of `aio`."""
 
+import _thread
 import heapq
 import itertools
 import math
@@ -15,6 +16,7 @@ from typing import Any, ClassVar, Protocol, TypeAlias, TypeVar
 from fencepost._runtime import fork
 from fencepost._runtime.clock import LONGEST_NAP, boottime
 from fencepost._runtime.readiness import READ, poll
+from fencepost._runtime.state import StateLock
 from fencepost._runtime.timeout import DONTWAIT
 
 T = TypeVar("T")
@@ -122,6 +124,29 @@ def in_thread(function: Callable[..., T], *args: object) -> T:
     return function(*args)
 
 
+def start(thread: threading.Thread) -> None:
+    """Start it by another, in which no signal handler runs.
+
+    `Thread.start` takes locks in Python code. Interrupted there by a handler that raises, it may leave one taken, and
+    the new thread waits for it for ever; or it raises a `RuntimeError` of its own in place of what the handler raised.
+    """
+    failed: list[Exception] = []
+    over = Event()
+
+    def begin() -> None:
+        try:
+            thread.start()
+        except Exception as error:
+            failed.append(error)
+        finally:
+            over.set()
+
+    _thread.start_new_thread(begin, ())
+    over.wait()
+    if failed:
+        raise failed[0]
+
+
 class Alarm(Protocol):
     def cancel(self) -> None: ...
 
@@ -160,46 +185,62 @@ class _Alarm:
 
 
 class _Bell:
-    """One daemon thread per process that rings every alarm, however many sessions there are."""
+    """Rings every alarm of the process, however many sessions there are, and however long a callback takes.
+
+    One daemon thread at a time waits for the next alarm. Before it calls back, it starts another to wait for the rest.
+    No lock is taken by Python code: an exception out of a signal handler could leave it taken, and no alarm would ring.
+    """
 
     def __init__(self) -> None:
         self._alarms: list[tuple[float, int, _Alarm]] = []
         self._order = itertools.count()
-        self._changed = threading.Condition()
-        self._thread: threading.Thread | None = None
+        self._state = StateLock()
+        self._changed = Event()
+        # Taken by the thread that waits, itself: whoever starts one may be interrupted, or told that there can be none.
+        self._role = threading.Lock()
 
     def ring_at(self, at: float, callback: Callable[[], object]) -> Alarm:
         alarm = _Alarm(callback)
-        with self._changed:
+        with self._state:
             heapq.heappush(self._alarms, (at, next(self._order), alarm))
-            if self._thread is None:
-                self._thread = threading.Thread(target=self._run, name="fencepost-alarms", daemon=True)
-                self._thread.start()
-            self._changed.notify()
+        if not self._role.locked():
+            self._start()
+        self._changed.set()
         return alarm
 
+    def _start(self) -> None:
+        start(threading.Thread(target=self._run, name="fencepost-alarms", daemon=True))
+
     def _run(self) -> None:
-        while True:
-            alarm = self._next_due()
+        while self._role.acquire(blocking=False):
+            try:
+                alarm = self._next_due()
+            finally:
+                self._role.release()
             callback = alarm.callback
             if callback is not None:
                 try:
+                    self._start()
+                except RuntimeError:
+                    # No more threads are to be had: this one comes back.
+                    pass
+                try:
                     callback()
                 except BaseException:
-                    # Whatever it was: all other alarms of this process are rung by this thread.
+                    # Whatever it was: it may be this thread that waits for the next.
                     sys.excepthook(*sys.exc_info())
 
     def _next_due(self) -> _Alarm:
-        with self._changed:
-            while True:
+        while True:
+            self._changed.clear()
+            with self._state:
                 while self._alarms and self._alarms[0][2].callback is None:
                     heapq.heappop(self._alarms)
-                if not self._alarms:
-                    self._changed.wait()
-                elif (left := self._alarms[0][0] - boottime()) > 0:
-                    self._changed.wait(min(left, LONGEST_NAP))
-                else:
+                left = self._alarms[0][0] - boottime() if self._alarms else LONGEST_NAP
+                if left <= 0:
                     return heapq.heappop(self._alarms)[2]
+                waiting = bool(self._alarms)
+            self._changed.wait(min(left, LONGEST_NAP) if waiting else None)
 
 
 _bell = _Bell()
@@ -221,7 +262,7 @@ class Worker:
 
     def __init__(self, work: Work[None], name: str) -> None:
         self._thread = threading.Thread(target=work, name=name, daemon=True)
-        self._thread.start()
+        start(self._thread)
 
     def cancel(self) -> None:
         """A thread can not be interrupted: it ends when the call it is in returns."""

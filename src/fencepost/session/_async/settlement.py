@@ -88,9 +88,12 @@ class AsyncSettlement:
             self._working = True
         try:
             runtime.spawn(self._work, name=f"fencepost-settlement-{self._name}")
-        except RuntimeError:
-            # The interpreter ends, and the lease soon after.
+        except BaseException as error:
+            # Whoever was interrupted may have begun it or not: two that ask do no harm.
             self._working = False
+            # No more threads are to be had: the next one tries, and if there is none, the lease ends it.
+            if not isinstance(error, RuntimeError):
+                raise
 
     async def _work(self) -> None:
         attempt = 0
