@@ -99,11 +99,14 @@ class Ownership:
         if self._worker is not None:
             self._worker.cancel()
             self._worker.join(self._presence.terms.span)
+        # A thread that is still at it takes nothing more: whatever it is granted from now on, it gives back.
         with self._state:
             self._mine = set()
-            grants = list(self._grants.values())
-            self._grants.clear()
-        give_back(grants)
+            grants = list(self._grants.items())
+        for number, grant in grants:
+            # Known until it is given back, so that whoever is interrupted here finds the rest again.
+            give_back([grant])
+            self._grants.pop(number, None)
         self._changed.set()
         self._membership.release()
 
@@ -145,8 +148,10 @@ class Ownership:
 
     def _take(self) -> None:
         """What can be had at once; and wait a while for the first that its last owner has not let go of yet."""
-        refused = [number for number in self._missing() if not self._acquire(number, 0.0)]
-        if refused:
+        refused = [
+            number for number in self._missing() if not self._over.is_set() and not self._acquire(number, 0.0)
+        ]
+        if refused and not self._over.is_set():
             self._acquire(refused[0], self._roster.period)
 
     def _acquire(self, number: int, timeout: float) -> bool:
@@ -154,9 +159,14 @@ class Ownership:
         try:
             denial = obtain(self._presence, (Ask(f"{self._name}/partition {number}"),), timeout, taken)
             if denial is None:
+                present = self._membership.held
                 with self._state:
-                    self._grants[number] = taken[0]
+                    kept = present and not self._over.is_set()
+                    if kept:
+                        self._grants[number] = taken[0]
                 self._changed.set()
+                if not kept:
+                    give_back(taken)
             return denial is None
         except BaseException:
             runtime.shielded(give_back(taken))
