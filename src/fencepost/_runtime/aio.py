@@ -140,6 +140,11 @@ def spawn(work: Work[None], *, name: str) -> Worker:
     return Worker(work, name)
 
 
+def aside(callback: Callable[[], object], *, name: str) -> None:
+    """Call back where that keeps no other thread: here, there is one."""
+    callback()
+
+
 async def shielded(work: Awaitable[T]) -> T:
     """Finish `work` even if the caller is cancelled meanwhile; the cancellation is raised afterwards."""
     if asyncio._get_running_loop() is None:

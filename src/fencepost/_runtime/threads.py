@@ -276,6 +276,15 @@ def spawn(work: Work[None], *, name: str) -> Worker:
     return Worker(work, name)
 
 
+def aside(callback: Callable[[], object], *, name: str) -> None:
+    """Call back where that keeps no other thread, however long it takes."""
+    try:
+        start(threading.Thread(target=callback, name=name, daemon=True))
+    except RuntimeError:
+        # No more threads are to be had.
+        callback()
+
+
 def shielded(result: T) -> T:
     """The work is done by the time this is called."""
     return result

@@ -48,9 +48,11 @@ class AsyncGrant:
         self.flow: object = None
         # None while held, then why not.
         self._end: str | None = None
-        self._lost: runtime.Event | None = None
+        # The first is the one, if two threads make one at the same time.
+        self._lost: list[runtime.Event] = []
         self._asked: runtime.Event | None = None
         self._interrupts: list[runtime.Interrupt] = []
+        # How often it is to be given back.
         self._depth = 1
 
     def __repr__(self) -> str:
@@ -82,11 +84,11 @@ class AsyncGrant:
     @property
     def lost(self) -> runtime.Event:
         """Set when the lock is lost; never by a release."""
-        if self._lost is None:
-            self._lost = runtime.Event()
+        if not self._lost:
+            self._lost.append(runtime.Event())
             if self._end is not None and not self.released:
-                self._lost.set()
-        return self._lost
+                self._lost[0].set()
+        return self._lost[0]
 
     @property
     def asked_to_yield(self) -> runtime.Event:
@@ -133,6 +135,7 @@ class AsyncGrant:
         if self._end is not None or not keeper.proven_at(began_at):
             keeper.check_open()
             if not self.released:
+                self._depth = 0
                 keeper.disown(claim)
                 # Nobody works under it here any more, so those who wait need not wait for the lease to end.
                 await runtime.shielded(keeper.settlement.settle(claim, keeper.now() + keeper.limits.answer))
@@ -190,7 +193,8 @@ class AsyncGrant:
                 f"lock '{self.name}' is ours still, shared or not: the engine did not say ({error})"
             ) from error
         if not kept:
-            raise Lost(f"lock '{self.name}' (token {self.token}) lost: the engine no longer had it")
+            keeper.lose_grant(self, "the engine no longer had it")
+            raise self.absence()
         self.claim = self.claim._replace(ask=self.claim.ask._replace(mode=Mode.SHARED))
 
     def _announce_unsettled(self, error: EngineError | None) -> None:
@@ -205,6 +209,11 @@ class AsyncGrant:
         if self.released:
             return NotHeld(f"lock '{self.name}' (token {self.token}) was released before")
         return Lost(f"lock '{self.name}' (token {self.token}) lost: {self._end}")
+
+    @property
+    def returned(self) -> bool:
+        """Whether its last release was called, so that nobody is inside any more; it may have been lost before."""
+        return self.released or self._depth == 0
 
     def reenter(self) -> "AsyncGrant":
         self._depth += 1
@@ -231,9 +240,15 @@ class AsyncGrant:
         if self.held:
             self._keeper.lose_grant(self, reason)
 
-    def end_by_loss(self, reason: str) -> None:
-        self._end = reason
-        if self._lost is not None:
-            self._lost.set()
+    def end_by_loss(self, reason: str) -> bool:
+        """Whether it had not ended before. If it was lost before, whoever told it may have been interrupted there."""
+        if self.released:
+            return False
+        first = self._end is None
+        if first:
+            self._end = reason
+        if self._lost:
+            self._lost[0].set()
         for interrupt in list(self._interrupts):
             interrupt.fire()
+        return first

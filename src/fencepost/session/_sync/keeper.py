@@ -64,6 +64,8 @@ class Keeper:
         self._failing = False
         # None while the lease lives, else why it does not.
         self._end: str | None = "it was not opened"
+        # None unless it was lost, then why.
+        self._loss: str | None = None
         self._ending = StateLock()
         self._closed = False
         # The grants that live on the lease, by serial and name.
@@ -95,6 +97,7 @@ class Keeper:
             self.announce(event.LeaseOpened(holder=self.holder.label, ttl=self.terms.ttl))
         except BaseException:
             self._finish("opening it was interrupted")
+            self._disarm()
             runtime.shielded(self._close_lease(self.now() + self.limits.farewell / 2))
             raise
 
@@ -118,6 +121,7 @@ class Keeper:
         if self._closed or fork.generation() != self._generation:
             return
         if self._finish("the session was closed"):
+            self._disarm()
             for grant in self._take_grants():
                 grant.end_by_release()
         with self._ending:
@@ -184,35 +188,62 @@ class Keeper:
 
     def lose(self, reason: str) -> None:
         """The lease is gone, and with it every grant."""
-        if self._finish(reason):
-            for grant in self._take_grants():
-                self.lose_grant(grant, reason)
-            self.announce(event.LeaseLost(holder=self.holder.label, reason=reason))
-            self.lost.set()
+        self._announce_all(self._lose(reason))
 
     def _told(self, holder_id: str, reason: str) -> None:
-        if holder_id == self.holder.id:
-            self.lose(reason)
+        if holder_id == self.holder.id and (news := self._lose(reason)):
+            # The engine may hear of other losses where it tells of this one: no listener is to keep it.
+            runtime.aside(lambda: self._announce_all(news), name=f"fencepost-news-{self.holder.label}")
 
-    def _finish(self, reason: str) -> bool:
+    def _lose(self, reason: str) -> list[event.Event]:
+        """The lease is gone, and every grant knows. What is to be announced: no listener delays a grant's loss."""
+        first = self._finish(reason, loss=True)
+        if self._loss is None:
+            return []
+        # Not only the first: if it is interrupted, the alarm tells those that are left.
+        news = self._end_grants(self.kept.copy(), self._loss)
+        self.lost.set()
+        self._disarm()
+        if first:
+            news.append(event.LeaseLost(holder=self.holder.label, reason=reason))
+        return news
+
+    def _end_grants(self, grants: dict[tuple[int, str], Grant], reason: str) -> list[event.Event]:
+        """Tell each that it is lost; what is to be announced of that."""
+        news: list[event.Event] = []
+        for key, grant in grants.items():
+            first = grant.end_by_loss(reason)
+            if self.kept.pop(key, None) is not None and first:
+                self._tally.loss()
+                news.append(self._news_of(grant, reason))
+        return news
+
+    def _announce_all(self, news: list[event.Event]) -> None:
+        for each in news:
+            self.announce(each)
+
+    def _finish(self, reason: str, *, loss: bool = False) -> bool:
         """End the lease, once; whether this call was the one."""
         with self._ending:
             if self._end is not None:
                 return False
+            self._loss = reason if loss else None
             self._end = reason
         self._stop.set()
+        return True
+
+    def _disarm(self) -> None:
         if self._alarm is not None:
             self._alarm.cancel()
-        return True
 
     def _expire(self) -> None:
         if fork.generation() == self._generation:
             self.lose(f"its lease of {self.terms.ttl:g} s was not renewed in time")
 
     def _ring(self) -> None:
-        if self.now() >= self.ends_at:
+        if self._end is not None or self.now() >= self.ends_at:
             self._expire()
-        elif self._end is None:
+        else:
             self._alarm = self._clock.alarm(self.ends_at, self._ring)
 
     # Renewal
@@ -261,10 +292,12 @@ class Keeper:
             self.lose("the engine no longer has its lease")
             return
         self.ends_at = self.terms.ends_at(sent_at)
+        news: list[event.Event] = []
         for serial, name, reason in renewal.gone:
-            grant = self.kept.pop((serial, name), None)
+            grant = self.kept.get((serial, name))
             if grant is not None:
-                self.lose_grant(grant, reason)
+                news += self._end_grants({(serial, name): grant}, reason)
+        self._announce_all(news)
         if self._failing:
             self._failing = False
             self.announce(event.Recovered(holder=self.holder.label))
@@ -309,6 +342,9 @@ class Keeper:
         return taken
 
     def lose_grant(self, grant: Grant, reason: str) -> None:
-        self._tally.loss()
-        grant.end_by_loss(reason)
-        self.announce(event.Lost(holder=self.holder.label, name=grant.name, token=grant.token, reason=reason))
+        if grant.end_by_loss(reason):
+            self._tally.loss()
+            self.announce(self._news_of(grant, reason))
+
+    def _news_of(self, grant: Grant, reason: str) -> event.Lost:
+        return event.Lost(holder=self.holder.label, name=grant.name, token=grant.token, reason=reason)

@@ -17,7 +17,7 @@ class Reentrance:
     def held(self, name: str, flow: object) -> Grant | None:
         """The grant that `flow` may enter again; `Lost` if it had one and lost it inside."""
         grant = self._grants.get((name, flow))
-        if grant is None or grant.released:
+        if grant is None or grant.returned:
             return None
         grant.check()
         return grant

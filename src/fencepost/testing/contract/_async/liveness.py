@@ -112,6 +112,11 @@ class AsyncLivenessChapter:
             with caplog.at_level(logging.ERROR, logger="fencepost"):
                 await session.engine.lease_close(keeper.holder)
                 assert await keeper.lost.wait(WITHIN)
+
+                async def announced() -> bool:
+                    return len(happened) == 3 and "lease lost" in caplog.text
+
+                await until(announced)
             assert [type(event) for event in happened] == [Lost, Lost, LeaseLost]
             assert all(grant.lost.is_set() for grant in grants)
             assert session.statistics().lost == 2

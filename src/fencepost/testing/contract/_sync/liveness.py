@@ -112,6 +112,11 @@ class LivenessChapter:
             with caplog.at_level(logging.ERROR, logger="fencepost"):
                 session.engine.lease_close(keeper.holder)
                 assert keeper.lost.wait(WITHIN)
+
+                def announced() -> bool:
+                    return len(happened) == 3 and "lease lost" in caplog.text
+
+                until(announced)
             assert [type(event) for event in happened] == [Lost, Lost, LeaseLost]
             assert all(grant.lost.is_set() for grant in grants)
             assert session.statistics().lost == 2
