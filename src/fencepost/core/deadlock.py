@@ -1,10 +1,17 @@
 """Who waits for whom, and the circles in which nobody gets on."""
 
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from fencepost.core.claim import Claim
+
+
+class Line(NamedTuple):
+    """Those who hold one name, and those who wait for it, in the order in which they will be served."""
+
+    holders: Sequence[Claim]
+    waiters: Sequence[Claim]
 
 
 class Wait(NamedTuple):
@@ -14,44 +21,60 @@ class Wait(NamedTuple):
     blocker: Claim
 
 
-def waits(holders: Sequence[Claim], waiters: Sequence[Claim]) -> Iterator[Wait]:
-    """What stands in whose way on one name, whose waiters are in the order in which they will be served."""
-    in_the_way = list(holders)
-    for waiter in waiters:
-        for blocker in in_the_way:
-            yield Wait(waiter, blocker)
-        in_the_way.append(waiter)
-
-
-def deadlocks(found: Iterable[Wait]) -> list[tuple[Wait, ...]]:
+def deadlocks(lines: Iterable[Line]) -> list[tuple[Wait, ...]]:
     """The circles: each waits for the next, and the last for the first. Every holder in one is told in the shortest.
 
     Holders are sessions. One that waits in one task for what another of its tasks holds is no circle, since that
     task may go on; so a circle of several, too, is a deadlock only where those who wait are those who hold.
     """
-    ways: dict[str, list[Wait]] = {}
-    for wait in found:
-        if wait.waiter.holder.id != wait.blocker.holder.id:
-            ways.setdefault(wait.waiter.holder.id, []).append(wait)
+    search = _Search(lines)
     circles: dict[frozenset[str], tuple[Wait, ...]] = {}
-    for start in ways:
-        circle = _shortest_circle(start, ways)
+    for start in search.places:
+        circle = search.shortest_circle(start)
         if circle:
             circles.setdefault(frozenset(wait.waiter.holder.id for wait in circle), circle)
     return list(circles.values())
 
 
-def _shortest_circle(start: str, ways: dict[str, list[Wait]]) -> tuple[Wait, ...]:
-    paths: dict[str, tuple[Wait, ...]] = {}
-    frontier = deque([start])
-    while frontier:
-        here = frontier.popleft()
-        for wait in ways.get(here, ()):
-            there = wait.blocker.holder.id
-            path = (*paths.get(here, ()), wait)
-            if there == start:
-                return path
-            if there not in paths:
-                paths[there] = path
-                frontier.append(there)
-    return ()
+class _Search:
+    """In the way of each is all of its line before it: that is never written out, since it grows with the square."""
+
+    def __init__(self, lines: Iterable[Line]) -> None:
+        self._lines: list[tuple[Claim, ...]] = []
+        # Of each line: where each holder stands first.
+        self._first: list[dict[str, int]] = []
+        # Where each waits: the numbers of the line and of the place in it.
+        self.places: dict[str, list[tuple[int, int]]] = {}
+        for number, line in enumerate(lines):
+            claims = (*line.holders, *line.waiters)
+            self._lines.append(claims)
+            self._first.append({claims[at].holder.id: at for at in reversed(range(len(claims)))})
+            for at in range(len(line.holders), len(claims)):
+                self.places.setdefault(claims[at].holder.id, []).append((number, at))
+
+    def shortest_circle(self, start: str) -> tuple[Wait, ...]:
+        """By breadth first. Of each line, what was looked at once is not looked at again."""
+        came: dict[str, Wait] = {}
+        looked: dict[int, int] = {}
+        frontier = deque([start])
+        while frontier:
+            here = frontier.popleft()
+            for number, at in self.places.get(here, ()):
+                first = self._first[number].get(start, at)
+                if first < at and here != start:
+                    return _path(came, start, Wait(self._lines[number][at], self._lines[number][first]))
+            for number, at in self.places.get(here, ()):
+                for blocker in self._lines[number][looked.get(number, 0) : at]:
+                    there = blocker.holder.id
+                    if there != start and there not in came:
+                        came[there] = Wait(self._lines[number][at], blocker)
+                        frontier.append(there)
+                looked[number] = max(at, looked.get(number, 0))
+        return ()
+
+
+def _path(came: dict[str, Wait], start: str, last: Wait) -> tuple[Wait, ...]:
+    path = deque([last])
+    while path[0].waiter.holder.id != start:
+        path.appendleft(came[path[0].waiter.holder.id])
+    return tuple(path)

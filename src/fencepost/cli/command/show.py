@@ -54,13 +54,12 @@ def show(name: str | None, deadlocks: bool, url: str | None, as_json: bool) -> i
 
 
 def _show_deadlocks(session: "Session", as_json: bool) -> int:
-    from fencepost.core.deadlock import deadlocks, waits
+    from fencepost.core.deadlock import Line, deadlocks
 
     snapshots = list(look_at_all(session))
     found = deadlocks(
-        wait
+        Line([standing.claim for standing in each.holders], [standing.claim for standing in each.waiters])
         for each in snapshots
-        for wait in waits([standing.claim for standing in each.holders], [standing.claim for standing in each.waiters])
     )
     if as_json:
         from fencepost.cli.view import wait
