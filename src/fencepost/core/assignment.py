@@ -3,9 +3,17 @@
 from collections.abc import Sequence
 from typing import Any
 
-from fencepost.core.roster import members
+from fencepost.core.roster import is_roster, members
 
 Document = dict[str, Any]
+
+
+def is_assignment(document: Document) -> bool:
+    """Whether a document that anybody may have written is one of partitions."""
+    owners = document.get("owners")
+    return is_roster(document) and (
+        owners is None or (isinstance(owners, list) and all(each is None or isinstance(each, str) for each in owners))
+    )
 
 
 def assigned(owners: Sequence[str | None], present: Sequence[str]) -> list[str | None]:

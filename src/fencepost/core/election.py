@@ -2,6 +2,8 @@
 
 from typing import Any, NamedTuple
 
+from fencepost.core.malformed import are_texts, is_integer
+
 # Observers that fall further behind than this are told how much they missed.
 KEPT = 64
 # How many characters their values may have together. It is one value to the engine, and Consul takes 512 KiB, in which
@@ -16,6 +18,18 @@ class Leader(NamedTuple):
     value: str
     holder: str
     missed: int = 0
+
+
+def is_election(document: dict[str, Any]) -> bool:
+    """Whether a document that anybody may have written is one of an election."""
+    changes = document.get("changes", [])
+    return isinstance(changes, list) and all(
+        isinstance(each, list)
+        and len(each) == 4
+        and all(is_integer(number, least=1) for number in each[:2])
+        and are_texts(each[2:])
+        for each in changes
+    )
 
 
 def proclaim(document: dict[str, Any], term: int, value: str, holder: str) -> dict[str, Any] | None:

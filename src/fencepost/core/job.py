@@ -2,6 +2,8 @@
 
 from typing import Any, NamedTuple
 
+from fencepost.core.malformed import is_integer, is_number
+
 Document = dict[str, Any]
 # A number grows from tick to tick; a text is a thing to be done once.
 Tick = int | str
@@ -20,6 +22,31 @@ class Outcome(NamedTuple):
     state: str
     error: str = ""
     took: float = 0.0
+
+
+def is_job(document: Document) -> bool:
+    """Whether a document that anybody may have written is one of a job."""
+    done, ticks = document.get("done", []), document.get("ticks", [])
+    return (
+        ("last" not in document or _is_outcome(document["last"]))
+        and isinstance(done, list)
+        and all(_is_outcome(each) for each in done)
+        and isinstance(ticks, list)
+        and all(type(each) is int for each in ticks)
+    )
+
+
+def _is_outcome(value: object) -> bool:
+    if not (isinstance(value, list) and len(value) == len(Outcome._fields)):
+        return False
+    outcome = Outcome(*value)
+    return (
+        type(outcome.tick) in (int, str)
+        and is_integer(outcome.token, least=1)
+        and all(isinstance(each, str) for each in (outcome.holder, outcome.error))
+        and outcome.state in ("running", "done", "failed")
+        and is_number(outcome.took)
+    )
 
 
 def last(document: Document, tick: Tick | None = None) -> Outcome | None:

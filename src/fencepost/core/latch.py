@@ -2,7 +2,17 @@
 
 from typing import Any
 
+from fencepost.core.malformed import is_integer
+
 Document = dict[str, Any]
+
+
+def is_latch(document: Document) -> bool:
+    """Whether a document that anybody may have written is one of a latch."""
+    if not document.keys() & {"count", "left"}:
+        return True
+    count = document.get("count")
+    return is_integer(count, least=1) and is_integer(document.get("left"), most=count or 0)
 
 
 def remaining(document: Document, count: int) -> int:

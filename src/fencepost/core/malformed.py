@@ -51,6 +51,11 @@ def is_number(value: object, most: float = 1e15) -> bool:
     return type(value) in (int, float) and -most <= value <= most  # type: ignore[operator]
 
 
+def are_texts(value: object, count: int | None = None) -> bool:
+    """Whether it is a list of texts, of so many if a count is given."""
+    return isinstance(value, list) and count in (None, len(value)) and all(isinstance(each, str) for each in value)
+
+
 def is_text(value: object) -> bool:
     """Whether it can be written down: a text with a lone surrogate can not."""
     if not isinstance(value, str):

@@ -3,6 +3,8 @@
 from collections.abc import Collection
 from typing import Any, NamedTuple
 
+from fencepost.core.malformed import are_texts
+
 Document = dict[str, Any]
 
 
@@ -12,6 +14,12 @@ class Member(NamedTuple):
     id: str
     holder: str
     data: str
+
+
+def is_roster(document: Document) -> bool:
+    """Whether a document that anybody may have written says who is present."""
+    present = document.get("present", {})
+    return isinstance(present, dict) and all(are_texts(rest, 2) for rest in present.values())
 
 
 def members(document: Document) -> tuple[Member, ...]:

@@ -7,7 +7,7 @@ from fencepost._runtime import aio as runtime
 from fencepost.core.claim import Ask
 from fencepost.core.deadline import Deadline
 from fencepost.core.duration import check_seconds
-from fencepost.core.election import Leader, changes_since, latest, proclaim
+from fencepost.core.election import Leader, changes_since, is_election, latest, proclaim
 from fencepost.errors import Lost, NotHeld
 from fencepost.primitives._async.acquirable import AsyncAcquirable, give_up
 from fencepost.session._async.grant import AsyncGrant
@@ -36,7 +36,7 @@ class AsyncElection(AsyncAcquirable[AsyncGrant]):
         check_every: float = 1.0,
     ) -> None:
         super().__init__(presence, (Ask(name, note=value),), timeout)
-        self._record = AsyncRecord(presence, f"election/{name}")
+        self._record = AsyncRecord(presence, f"election/{name}", is_election)
         self._value = value
         self._healthy = healthy
         self._check_every = check_seconds(check_every, "check_every")

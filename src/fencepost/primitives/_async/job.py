@@ -9,7 +9,7 @@ from typing import Self
 from fencepost._runtime import aio as runtime
 from fencepost.core.claim import Ask
 from fencepost.core.duration import check_seconds, check_timeout
-from fencepost.core.job import Outcome, Tick, begun, ended, last
+from fencepost.core.job import Outcome, Tick, begun, ended, is_job, last
 from fencepost.core.schedule import Schedule
 from fencepost.errors import Lost, Unavailable, Uncertain
 from fencepost.primitives._async.acquirable import AsyncBlock, give_back, give_up
@@ -104,7 +104,7 @@ class AsyncJob:
         self._at_most = None if at_most is None else check_seconds(at_most, "at_most")
         if self._at_most is not None and self._at_most < self._at_least:
             raise ValueError(f"at_most ({at_most:g} s) must not be less than at_least ({at_least:g} s)")
-        self._record = AsyncRecord(presence, f"job/{name}")
+        self._record = AsyncRecord(presence, f"job/{name}", is_job)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} '{self.name}'>"

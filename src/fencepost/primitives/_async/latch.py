@@ -3,7 +3,7 @@
 
 from fencepost.core.deadline import Deadline
 from fencepost.core.duration import check_timeout
-from fencepost.core.latch import counted_down, counts_from, remaining
+from fencepost.core.latch import counted_down, counts_from, is_latch, remaining
 from fencepost.core.permit import check_count
 from fencepost.errors import AcquireTimeout, Conflict
 from fencepost.session._async.limit import AsyncLimit
@@ -18,7 +18,7 @@ class AsyncLatch:
         self.name = name
         self._count = check_count(count, "count of a latch")
         self._presence = presence
-        self._record = AsyncRecord(presence, f"latch/{name}")
+        self._record = AsyncRecord(presence, f"latch/{name}", is_latch)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} '{self.name}' of {self._count}>"

@@ -8,7 +8,8 @@ from functools import wraps
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from fencepost._runtime import aio as runtime
-from fencepost.errors import Lost
+from fencepost.core.malformed import Malformed, read_json
+from fencepost.errors import Lost, Refused
 from fencepost.primitives._async.lock import AsyncLock
 
 if TYPE_CHECKING:
@@ -40,7 +41,8 @@ class AsyncOnce:
 
     async def run(self, work: "runtime.Work[T]") -> T:
         """The result for the key: of `work`, if nobody has done it yet."""
-        found: T = json.loads(await self._text(f"once/{self.key}", work))
+        name = f"once/{self.key}"
+        found: T = _result(name, await self._text(name, work))
         return found
 
     def __call__(self, function: Function) -> Function:
@@ -52,7 +54,7 @@ class AsyncOnce:
             bound = signature.bind(*args, **kwargs)
             bound.apply_defaults()
             name = f"once/{self.key.format(**bound.arguments)}"
-            return json.loads(await self._text(name, lambda: function(*args, **kwargs)))
+            return _result(name, await self._text(name, lambda: function(*args, **kwargs)))
 
         return once  # type: ignore[return-value]
 
@@ -75,3 +77,10 @@ class AsyncOnce:
             if not done:
                 raise
         return done[0]
+
+
+def _result(name: str, text: str) -> Any:
+    try:
+        return read_json(text)
+    except (Malformed, TypeError):
+        raise Refused(f"what is kept as the result of '{name}' is none: somebody else has written it") from None

@@ -4,13 +4,13 @@
 import secrets
 
 from fencepost.core.claim import Ask
-from fencepost.core.roster import left, members, neighbour
+from fencepost.core.roster import is_roster, left, members, neighbour
 from fencepost.errors import FencepostError
 from fencepost.session._async.grant import AsyncGrant
 from fencepost.session._async.limit import AsyncLimit
 from fencepost.session._async.presence import AsyncPresence
 from fencepost.session._async.pursuit import Denial, obtain
-from fencepost.session._async.record import AsyncRecord
+from fencepost.session._async.record import AsyncRecord, IsSound
 
 
 class AsyncRoster:
@@ -20,8 +20,8 @@ class AsyncRoster:
     So each member costs one look per period, however many there are.
     """
 
-    def __init__(self, presence: AsyncPresence, kind: str, name: str) -> None:
-        self.record = AsyncRecord(presence, f"{kind}/{name}")
+    def __init__(self, presence: AsyncPresence, kind: str, name: str, is_sound: IsSound = is_roster) -> None:
+        self.record = AsyncRecord(presence, f"{kind}/{name}", is_sound)
         self._presence = presence
         self._name = name
 
@@ -55,7 +55,7 @@ class AsyncRoster:
     async def look_after_neighbour(self, id: str) -> None:
         document = (await self.record.read()).document
         other = neighbour(document, id)
-        if other is not None and not await self._is_there(other):
+        if other is not None and not await self.is_there(other):
             await self.strike_off(other)
 
     async def look_after_first(self) -> None:
@@ -63,7 +63,7 @@ class AsyncRoster:
         more are taken only after nobody is left to do so.
         """
         for member in members((await self.record.read()).document):
-            if await self._is_there(member.id):
+            if await self.is_there(member.id):
                 return
             await self.strike_off(member.id)
 
@@ -73,11 +73,12 @@ class AsyncRoster:
         alive = set(await self._presence.names(self._lock_of("")))
         missing = [member.id for member in members(document) if self._lock_of(member.id) not in alive]
         # An engine may list a name late, but knows at once who holds it.
-        dead = [id for id in missing if not await self._is_there(id)]
+        dead = [id for id in missing if not await self.is_there(id)]
         if dead:
             await self.strike_off(*dead)
 
-    async def _is_there(self, id: str) -> bool:
+    async def is_there(self, id: str) -> bool:
+        """Whether it has its lock still, which it has once and never again."""
         return bool((await self._presence.look(self._lock_of(id))).holders)
 
     def _lock_of(self, id: str) -> str:

@@ -2,12 +2,12 @@
 """A barrier: so many meet before any of them goes on."""
 
 from fencepost._runtime import threads as runtime
-from fencepost.core.barrier import arrived, expects, generation
+from fencepost.core.barrier import arrived, expects, generation, is_barrier, passed
 from fencepost.core.deadline import Deadline
 from fencepost.core.duration import check_timeout
 from fencepost.core.permit import check_count
 from fencepost.core.roster import Member, left, members
-from fencepost.errors import AcquireTimeout, Conflict, EngineError, FencepostError, Uncertain
+from fencepost.errors import AcquireTimeout, Conflict, EngineError, FencepostError, Lost, Uncertain
 from fencepost.primitives._sync.acquirable import give_up
 from fencepost.primitives._sync.roster import Roster
 from fencepost.session._sync.grant import Grant
@@ -23,7 +23,7 @@ class Barrier:
         self.name = name
         self._parties = check_count(parties, "number of parties")
         self._presence = presence
-        self._roster = Roster(presence, "barrier", name)
+        self._roster = Roster(presence, "barrier", name, is_barrier)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} '{self.name}' of {self._parties}>"
@@ -44,8 +44,11 @@ class Barrier:
                     raise AcquireTimeout(f"barrier '{self.name}' not reached in time")
                 before = self._arrive(id)
                 seen = self._until_open(id, taken[0], before, deadline)
-            if generation(seen.document) == before:
-                self._leave(id, seen, back_by)
+            document = seen.document
+            if generation(document) == before:
+                document = self._leave(id, seen, back_by)
+            with Limit(clock, back_by):
+                self._check_passed(document, id, before)
         except BaseException as error:
             runtime.shielded(self._step_back(id, taken, error, back_by))
             raise
@@ -81,7 +84,16 @@ class Barrier:
                 self._roster.look_after_neighbour(id)
         return seen
 
-    def _leave(self, id: str, seen: Seen, back_by: float) -> None:
+    def _check_passed(self, document: Document, id: str, before: int) -> None:
+        """Whoever lost its lock is struck off, and then the barrier opens for others, without it."""
+        counted = passed(document, id, before)
+        if counted is None:
+            # Who has its lock was never struck off, and so was counted the first time.
+            counted = self._roster.is_there(id)
+        if not counted:
+            raise Lost(f"barrier '{self.name}' opened for others: our place at it was lost")
+
+    def _leave(self, id: str, seen: Seen, back_by: float) -> Document:
         """The time is over. Whoever came last may have counted us meanwhile: then we pass, as all others do."""
         before = generation(seen.document)
 
@@ -99,6 +111,7 @@ class Barrier:
             ) from error
         if generation(left_at) == before:
             raise AcquireTimeout(f"barrier '{self.name}' not open in time: {there}")
+        return left_at
 
     def _step_back(self, id: str, taken: list[Grant], error: BaseException, back_by: float) -> None:
         clock, limits = self._presence.clock, self._presence.limits

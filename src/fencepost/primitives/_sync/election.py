@@ -7,7 +7,7 @@ from fencepost._runtime import threads as runtime
 from fencepost.core.claim import Ask
 from fencepost.core.deadline import Deadline
 from fencepost.core.duration import check_seconds
-from fencepost.core.election import Leader, changes_since, latest, proclaim
+from fencepost.core.election import Leader, changes_since, is_election, latest, proclaim
 from fencepost.errors import Lost, NotHeld
 from fencepost.primitives._sync.acquirable import Acquirable, give_up
 from fencepost.session._sync.grant import Grant
@@ -36,7 +36,7 @@ class Election(Acquirable[Grant]):
         check_every: float = 1.0,
     ) -> None:
         super().__init__(presence, (Ask(name, note=value),), timeout)
-        self._record = Record(presence, f"election/{name}")
+        self._record = Record(presence, f"election/{name}", is_election)
         self._value = value
         self._healthy = healthy
         self._check_every = check_seconds(check_every, "check_every")

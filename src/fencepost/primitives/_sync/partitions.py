@@ -2,7 +2,7 @@
 """Partition ownership: so many parts, each owned by exactly one of the workers that are there."""
 
 from fencepost._runtime import threads as runtime
-from fencepost.core.assignment import balanced, counts
+from fencepost.core.assignment import balanced, counts, is_assignment
 from fencepost.core.claim import Ask
 from fencepost.core.permit import check_count
 from fencepost.core.roster import Member, entered
@@ -28,7 +28,7 @@ class Partitions(Acquirable[Ownership]):
         super().__init__(presence, (Ask(name),), None)
         self._count = check_count(count, "number of partitions")
         self._data = data
-        self._roster = Roster(presence, "partitions", name)
+        self._roster = Roster(presence, "partitions", name, is_assignment)
         self._joined: dict[Grant, Ownership] = {}
 
     @property

@@ -4,13 +4,13 @@
 import secrets
 
 from fencepost.core.claim import Ask
-from fencepost.core.roster import left, members, neighbour
+from fencepost.core.roster import is_roster, left, members, neighbour
 from fencepost.errors import FencepostError
 from fencepost.session._sync.grant import Grant
 from fencepost.session._sync.limit import Limit
 from fencepost.session._sync.presence import Presence
 from fencepost.session._sync.pursuit import Denial, obtain
-from fencepost.session._sync.record import Record
+from fencepost.session._sync.record import Record, IsSound
 
 
 class Roster:
@@ -20,8 +20,8 @@ class Roster:
     So each member costs one look per period, however many there are.
     """
 
-    def __init__(self, presence: Presence, kind: str, name: str) -> None:
-        self.record = Record(presence, f"{kind}/{name}")
+    def __init__(self, presence: Presence, kind: str, name: str, is_sound: IsSound = is_roster) -> None:
+        self.record = Record(presence, f"{kind}/{name}", is_sound)
         self._presence = presence
         self._name = name
 
@@ -55,7 +55,7 @@ class Roster:
     def look_after_neighbour(self, id: str) -> None:
         document = (self.record.read()).document
         other = neighbour(document, id)
-        if other is not None and not self._is_there(other):
+        if other is not None and not self.is_there(other):
             self.strike_off(other)
 
     def look_after_first(self) -> None:
@@ -63,7 +63,7 @@ class Roster:
         more are taken only after nobody is left to do so.
         """
         for member in members((self.record.read()).document):
-            if self._is_there(member.id):
+            if self.is_there(member.id):
                 return
             self.strike_off(member.id)
 
@@ -73,11 +73,12 @@ class Roster:
         alive = set(self._presence.names(self._lock_of("")))
         missing = [member.id for member in members(document) if self._lock_of(member.id) not in alive]
         # An engine may list a name late, but knows at once who holds it.
-        dead = [id for id in missing if not self._is_there(id)]
+        dead = [id for id in missing if not self.is_there(id)]
         if dead:
             self.strike_off(*dead)
 
-    def _is_there(self, id: str) -> bool:
+    def is_there(self, id: str) -> bool:
+        """Whether it has its lock still, which it has once and never again."""
         return bool((self._presence.look(self._lock_of(id))).holders)
 
     def _lock_of(self, id: str) -> str:

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 from fencepost._runtime import aio as runtime
 from fencepost.core import event
 from fencepost.core.claim import Mode
+from fencepost.core.malformed import are_texts, is_integer
 from fencepost.errors import FencepostError
-from fencepost.session._async.record import AsyncRecord
+from fencepost.session._async.record import AsyncRecord, Document
 
 if TYPE_CHECKING:
     from fencepost.session._async.grant import AsyncGrant
@@ -101,10 +102,17 @@ class AsyncCourtesy:
             self.wishes.pop(next(iter(self.wishes)), None)
 
     def _record(self, name: str) -> AsyncRecord:
-        return AsyncRecord(self._presence, f"yield/{name}")
+        return AsyncRecord(self._presence, f"yield/{name}", _is_wish)
 
     def _announce(self, grant: "AsyncGrant", by: str, reason: str) -> None:
         holder = self._presence.label
         self._presence.announce(
             event.AskedToYield(holder=holder, name=grant.name, token=grant.token, by=by, reason=reason)
         )
+
+
+def _is_wish(document: Document) -> bool:
+    """Whether a document that anybody may have written is a request, or none."""
+    if not document:
+        return True
+    return is_integer(document.get("token")) and are_texts([document.get("by"), document.get("reason")])

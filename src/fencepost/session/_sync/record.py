@@ -11,7 +11,8 @@ from fencepost.contract._sync.cell import CellEngine, Cells
 from fencepost.contract.answer import Cell
 from fencepost.core.backoff import backoff
 from fencepost.core.deadline import Deadline
-from fencepost.errors import Unavailable, Uncertain, Unsupported
+from fencepost.core.malformed import Malformed, are_texts, read_json
+from fencepost.errors import Refused, Unavailable, Uncertain, Unsupported
 
 if TYPE_CHECKING:
     from fencepost.session._sync.presence import Presence
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 Document = dict[str, Any]
 # The document after the change; None if there is nothing to change. It may be asked again, of a newer document.
 Decide = Callable[[Document], Document | None]
+# Whether a document is one that we write: it comes from a store that others write to as well.
+IsSound = Callable[[Document], bool]
 # Whoever did not hear of its own change finds it by its stamp, unless that many others changed it since.
 STAMPS = 32
 
@@ -29,13 +32,17 @@ class Seen(NamedTuple):
 
 
 class Record:
-    """What `change` does has happened exactly once when it returns, however many others change it meanwhile."""
+    """What `change` does has happened exactly once when it returns, however many others change it meanwhile.
 
-    def __init__(self, presence: "Presence", key: str) -> None:
+    What stands there and is not sound is `Refused`, and concerns nothing else.
+    """
+
+    def __init__(self, presence: "Presence", key: str, is_sound: IsSound = lambda _: True) -> None:
         if not presence.traits.cells:
             raise Unsupported("this engine keeps no shared values: see its trait 'cells'")
         self._presence = presence
         self._key = key
+        self._is_sound = is_sound
 
     @property
     def _cells(self) -> Cells:
@@ -44,12 +51,12 @@ class Record:
 
     def read(self) -> Seen:
         self._presence.check_open()
-        return _seen(self._cells.read(self._key))
+        return self._seen(self._cells.read(self._key))
 
     def next(self, version: int, timeout: float) -> Seen:
         """What it is once its version is not `version` any more, or after `timeout` seconds."""
         self._presence.check_open()
-        return _seen(self._cells.watch(self._key, version, timeout))
+        return self._seen(self._cells.watch(self._key, version, timeout))
 
     def empty(self, version: int) -> bool:
         """Leave nothing of it, unless it has changed since that version; whether it had not. Tried once."""
@@ -65,26 +72,29 @@ class Record:
         deadline = Deadline.after(now(), span)
         stamp = secrets.token_hex(6)
         attempt = 0
-        sent = False
+        # The stamps that ours was put behind, while nobody knows whether it was.
+        unsure: list[str] | None = None
         while True:
             try:
                 seen, known = known or self.read(), None
                 stamps = seen.document.get("stamps", [])
                 if stamp in stamps:
                     return seen.document
+                if unsure is not None and len(stamps) == STAMPS and not (unsure and unsure[-1] in stamps):
+                    raise Uncertain(f"a change of '{self._key}' was sent, and too many came after it to know of it")
                 document = decide(dict(seen.document))
                 if document is None:
                     return seen.document
                 text = json.dumps({**document, "stamps": [*stamps, stamp][-STAMPS:]}, separators=(",", ":"))
-                sent = True
+                unsure = stamps
                 if self._cells.write(self._key, text, seen.version) is not None:
                     return document
-                sent = False
+                unsure = None
                 # Somebody else was faster, so something has happened: that alone is no reason to give up.
                 deadline = Deadline.after(now(), span)
             except Unavailable as error:
                 if deadline.passed(now()) or runtime.time_left() <= 0:
-                    if sent:
+                    if unsure is not None:
                         raise Uncertain(f"a change of '{self._key}' was sent, and not confirmed: {error}") from error
                     raise
             pause = backoff(attempt, dice(), first=0.001, most=span / 10)
@@ -92,6 +102,13 @@ class Record:
             pause = min(pause, runtime.time_left())
             self._presence.clock.wait(runtime.Event(), min(now() + pause, deadline.at))
 
-
-def _seen(cell: Cell) -> Seen:
-    return Seen({} if cell.value is None else json.loads(cell.value), cell.version)
+    def _seen(self, cell: Cell) -> Seen:
+        if cell.value is None:
+            return Seen({}, cell.version)
+        try:
+            document = read_json(cell.value)
+        except Malformed:
+            document = None
+        if not (isinstance(document, dict) and are_texts(document.get("stamps", [])) and self._is_sound(document)):
+            raise Refused(f"what is kept as '{self._key}' was not written by fencepost: remove it, or use another name")
+        return Seen(document, cell.version)

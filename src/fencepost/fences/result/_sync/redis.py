@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from fencepost.core.name import check_name
+from fencepost.errors import Refused
 from fencepost.fences.protocol import Tokened, token_of
 from fencepost.fences.redis._sync.fence import Script
 from fencepost.fences.redis.source import check_client, refusal
@@ -26,10 +27,10 @@ class RedisResults:
 
     def find(self, name: str) -> str | None:
         _, key = keys_of(check_name(name))
-        return _text(self._client.get(key))
+        return _text(name, self._client.get(key))
 
     def claim(self, name: str, grant: Tokened | int) -> str | None:
-        return _text(self._call(self._claim, name, grant, milliseconds(MARK_OUTLIVES)))
+        return _text(name, self._call(self._claim, name, grant, milliseconds(MARK_OUTLIVES)))
 
     def keep(self, name: str, grant: Tokened | int, value: str, expires_in: float | None) -> None:
         lives = () if expires_in is None else (milliseconds(expires_in), milliseconds(expires_in + MARK_OUTLIVES))
@@ -50,5 +51,8 @@ class RedisResults:
             raise refused from None
 
 
-def _text(value: Any) -> str | None:
-    return value.decode() if isinstance(value, bytes) else value
+def _text(name: str, value: Any) -> str | None:
+    try:
+        return value.decode() if isinstance(value, bytes) else value
+    except UnicodeDecodeError:
+        raise Refused(f"what is kept as the result of '{name}' is none: somebody else has written it") from None
