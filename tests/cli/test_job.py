@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import fencepost
+from fencepost.cli.command.run import run
 from tests.support.cli.program import Program, complains, ends, eventually, says
 
 
@@ -85,3 +86,19 @@ def test_a_schedule_that_is_wrong_is_refused_at_once(program: Program) -> None:
         done = program("run", "a", *arguments, "--", "true")
         assert done.returncode == 64
         assert complaint in done.stderr
+
+
+@pytest.mark.unit
+def test_what_is_asked_of_a_schedule_is_asked_of_each_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+
+    class Told:
+        def __init__(self, schedule: object, arguments: list[str]) -> None:
+            asked.extend(arguments)
+
+        def run(self) -> int:
+            return 0
+
+    monkeypatch.setattr("fencepost.cli.repeat.Repetition", Told)
+    run.main(["report", "--every", "1", "--grace", "0", "--note", "n", "--", "true"], standalone_mode=False)
+    assert asked == ["--ttl", "10.0", "--grace", "0.0", "--note", "n", "--", "report", "true"]

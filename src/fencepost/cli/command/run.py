@@ -121,6 +121,11 @@ def _repeat(name: str, command: tuple[str, ...], every: float | None, cron: str 
     chosen = schedule.every(every) if every is not None else schedule.cron(cron or "")
     context = click.get_current_context()
     passed_on = ("url", "ttl", "grace", "holder", "note")
-    given = [word for key in passed_on if context.params[key] for word in (f"--{key}", str(context.params[key]))]
+    given = [
+        word
+        for key in passed_on
+        if context.params[key] not in (None, "")
+        for word in (f"--{key}", str(context.params[key]))
+    ]
     quiet = ["--quiet"] if say.Voice.quiet else []
     return Repetition(chosen, [*given, *quiet, "--", name, *command]).run()
