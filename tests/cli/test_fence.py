@@ -48,3 +48,23 @@ def test_mistakes_are_64_and_an_absent_server_is_69(program: Program, url: str) 
     assert (done.returncode, "use postgresql://" in done.stderr) == (64, True)
     done = program("fence", "status", "postgresql://127.0.0.1:1/none")
     assert (done.returncode, done.stderr.count("\n")) == (69, 1)
+
+
+@pytest.mark.parametrize(
+    "typed",
+    [
+        "postgresql:/user:secret@127.0.0.1:1/none",
+        "user:secret@127.0.0.1:1/none",
+        "user:secret@postgresql://127.0.0.1:1/none",
+        "postgresql://user:sec/secret@127.0.0.1:1/none",
+        "postgresql://user:sec@secret@127.0.0.1:1/none",
+        "postgresql://user:sec%secret@127.0.0.1:1/none",
+        "postgresql://user:secret@127.0.0.1:x/none",
+        "postgresql://user:secret@127.0.0.1:1/none?nonsense=1",
+        "mysql://user:secret@127.0.0.1:1/none",
+    ],
+)
+def test_no_message_about_a_mistyped_url_shows_its_password(program: Program, typed: str) -> None:
+    done = program("fence", "status", typed)
+    assert done.returncode in (64, 69)
+    assert "secret" not in done.stdout + done.stderr

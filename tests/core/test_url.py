@@ -37,6 +37,7 @@ def test_an_unknown_option_is_named_with_those_that_are_known() -> None:
     [
         "redis:/user:secret@h",
         "user:secret@h:6379",
+        "user:secret@redis://h",
         "redis//user:secret@h",
         "redis://user:secret@h:x",
         "redis://user:sec/secret@h",

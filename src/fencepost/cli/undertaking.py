@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 def undertake(order: Order, lock: "Callable[[Session], Acquirable[Grant]]", *, ttl: float, holder: str | None) -> int:
     """Connect, wait for the lock, run the command under it; the exit code."""
     from fencepost import connect
+    from fencepost.core.url import masked
 
     # Both are forks, so they come before the session and its threads.
     child = Child(order.command, os.environ)
@@ -29,7 +30,9 @@ def undertake(order: Order, lock: "Callable[[Session], Acquirable[Grant]]", *, t
             with exit.usage():
                 session = connect(order.url, ttl=ttl, margin=order.plan.margin, holder=holder)
                 if session.traits.scope == "process":
-                    raise ValueError(f"{order.url} is shared with no other process, so nothing would be protected")
+                    raise ValueError(
+                        f"{masked(order.url)} is shared with no other process, so nothing would be protected"
+                    )
             try:
                 with exit.usage():
                     acquirable = lock(session)

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from urllib.parse import parse_qsl, unquote
 
+SCHEME = re.compile(r"[A-Za-z][\w+.-]*")
 # Options that are secrets, or addresses that may hold one.
 SECRET = re.compile(r"(?i)([?&](?:[^=&]*(?:password|passwd|secret|token)|auth|listen)=)[^&]*")
 
@@ -48,7 +49,7 @@ def parse_url(text: str) -> Url:
     if not isinstance(text, str):
         raise TypeError(f"an engine URL is text, not {type(text).__name__}")
     scheme, separator, rest = text.partition("://")
-    if not separator or not scheme:
+    if not separator or not SCHEME.fullmatch(scheme):
         raise ValueError(
             f"'{masked(text)}' is not an engine URL: write scheme://…, such as sqlite:///var/lib/shop/locks.db"
         )

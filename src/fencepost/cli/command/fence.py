@@ -12,6 +12,7 @@ from fencepost.cli import exit, option, say
 from fencepost.errors import printable
 
 if TYPE_CHECKING:
+    from fencepost.core.url import Url
     from fencepost.fences.sql.trigger import Enforcement
 
 url = click.argument("url")
@@ -91,20 +92,37 @@ def _needed(each: "Enforcement") -> str:
 
 @contextmanager
 def _connection(url: str) -> Iterator[Any]:
+    from fencepost.core.url import parse_url
     from fencepost.errors import Unavailable
 
-    if not url.startswith(("postgresql://", "postgres://")):
-        raise click.ClickException(
-            f"'{url.partition('://')[0]}' has no trigger that asks for tokens: use postgresql://…"
-        )
+    with exit.usage():
+        address = parse_url(url)
+    if address.scheme not in ("postgresql", "postgres"):
+        raise click.ClickException(f"'{address.scheme}' has no trigger that asks for tokens: use postgresql://…")
     try:
         import psycopg
     except ModuleNotFoundError:
         raise click.ClickException("this needs psycopg: pip install 'fencepost[postgresql]'") from None
     try:
-        with psycopg.connect(url, autocommit=True) as connection:
+        with psycopg.connect(_conninfo(address), autocommit=True) as connection:
             yield connection
     except (LookupError, ValueError) as error:
         raise click.ClickException(str(error)) from error
     except psycopg.Error as error:
         raise Unavailable(f"the database says: {' '.join(str(error).split())}") from error
+
+
+def _conninfo(address: "Url") -> str:
+    """In libpq's words: what it says about a mistyped URL shows the password."""
+    from urllib.parse import unquote
+
+    from psycopg.conninfo import make_conninfo
+
+    given = {
+        "host": ",".join(unquote(host) for host, _ in address.hosts),
+        "port": ",".join(str(port or "") for _, port in address.hosts),
+        "user": address.username,
+        "password": address.password,
+        "dbname": address.path.removeprefix("/"),
+    }
+    return make_conninfo("", **{word: value for word, value in given.items() if value} | dict(address.options))

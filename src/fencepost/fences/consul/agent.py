@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from fencepost.core.malformed import Malformed, decoder, is_integer, read_json
+from fencepost.core.url import masked
 from fencepost.drivers.consul.connection import Connection
 from fencepost.errors import Refused, Unavailable
 
@@ -26,7 +27,7 @@ class Agent:
         self._free: list[Connection] = []
         found = urlsplit(url)
         if found.scheme not in PORTS or not found.hostname:
-            raise ValueError(f"'{url}' is not the address of a Consul agent: write http://127.0.0.1:8500")
+            raise ValueError(f"'{masked(url)}' is not the address of a Consul agent: write http://127.0.0.1:8500")
         if token and not (token.isascii() and token.isprintable()):
             raise ValueError("the ACL token has characters that no token has")
         self._host, self._port = found.hostname, found.port or PORTS[found.scheme]
