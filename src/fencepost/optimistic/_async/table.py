@@ -8,6 +8,7 @@ from typing import Any
 from fencepost._runtime import aio as runtime
 from fencepost.core.backoff import backoff
 from fencepost.errors import Conflict, FencepostError
+from fencepost.fences.sql._async.retreat import retreat
 from fencepost.fences.sql.driver import aio as driver
 from fencepost.fences.sql.statement import Answer, quoted
 from fencepost.optimistic.row import Row
@@ -89,8 +90,7 @@ class AsyncTable:
                 await self._driver.commit()
             return answer
         except BaseException as error:
-            if self._driver.in_transaction():
-                await runtime.shielded(self._driver.rollback())
+            await runtime.shielded(retreat(self._driver))
             if self._driver.dialect.is_overtaken(error):
                 # Above READ COMMITTED this is how the database tells who comes second.
                 raise Conflict(f"somebody else uses the row of '{self._name}' just now: try again") from error
