@@ -4,7 +4,7 @@ import pytest
 
 import fencepost
 from fencepost.contract.answer import Cell
-from fencepost.errors import Unavailable, Uncertain
+from fencepost.errors import Refused, Unavailable, Uncertain
 from fencepost.session._sync.record import STAMPS, Document, Record
 
 pytestmark = pytest.mark.unit
@@ -59,3 +59,31 @@ def test_a_change_that_did_not_arrive_is_made_after_others(before: int, monkeypa
 
         monkeypatch.setattr(cells, "write", lost)
         assert record.change(increment)["count"] == before + STAMPS
+
+
+def test_a_change_that_was_not_answered_is_uncertain_if_it_can_not_be_read_afterwards(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with fencepost.connect("memory://record-spoiled") as session:
+        record = Record(session, "a")
+        cells = session.engine.cells  # type: ignore[attr-defined]
+        write = cells.write
+
+        def unanswered(key: str, value: str, version: int) -> Cell:
+            changed = write(key, value, version)
+            write(key, "no document of ours", changed.version)
+            raise Unavailable("the answer is lost")
+
+        monkeypatch.setattr(cells, "write", unanswered)
+        with pytest.raises(Uncertain, match="was sent, and not confirmed"):
+            record.change(increment)
+
+
+def test_a_change_that_the_engine_refuses_was_not_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(key: str, value: str, version: int) -> Cell:
+        raise Refused("no right to write")
+
+    with fencepost.connect("memory://record-refused") as session:
+        monkeypatch.setattr(session.engine.cells, "write", refused)  # type: ignore[attr-defined]
+        with pytest.raises(Refused, match="no right to write"):
+            Record(session, "a").change(increment)

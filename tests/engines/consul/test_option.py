@@ -189,6 +189,8 @@ def test_an_agent_that_wants_a_certificate_gets_the_one_of_the_url(tmp_path: Pat
             session.lock("a").acquire(timeout=0).release()
         with pytest.raises(EngineError, match=f"127.0.0.1:{shy.port}"):
             fencepost.connect(known, ttl=LASTING).__enter__()
+        with pytest.raises(Refused, match="check the certificates"):
+            fencepost.connect(known.replace(f"&ca={certificate}", ""), ttl=LASTING).__enter__()
 
 
 def test_an_agent_that_is_not_there_is_unavailable_and_the_next_one_is_asked(agent: Agent) -> None:

@@ -106,7 +106,7 @@ def test_a_url_that_can_not_be_meant_is_refused_at_once(url: str, message: str) 
 
 def test_a_certificate_that_nobody_vouches_for_is_not_trusted() -> None:
     port, _ = shared_tls()
-    with pytest.raises(fencepost.Unavailable, match="certificate"):
+    with pytest.raises(Refused, match="certificate"):
         fencepost.connect(f"rediss://127.0.0.1:{port}").lock("a").acquire(timeout=0)
 
 

@@ -1,5 +1,7 @@
 """What went wrong with PostgreSQL, in words, and whether trying again can help."""
 
+import ssl
+
 from psycopg import pq
 
 from fencepost.engines.postgresql.address import Address
@@ -34,6 +36,8 @@ PASSING_GREETINGS = (
     "query_wait_timeout",
     "server_login_retry",
 )
+# In libpq's words: the certificate of the server, or ours, which the server does not take.
+CERTIFICATE = ("certificate", "unknown ca")
 
 
 class ServerError(Exception):
@@ -60,7 +64,11 @@ def not_let_in(message: str, address: Address) -> EngineError:
     """`message` is libpq's, with a line for each host that it tried."""
     told = " ".join(message.split()) or "no answer"
     refused = "FATAL" in told and not any(greeting in told for greeting in PASSING_GREETINGS)
-    return (Refused if refused else Unavailable)(f"no connection to postgresql at {address}: {told}")
+    found = (Refused if refused else Unavailable)(f"no connection to postgresql at {address}: {told}")
+    if any(words in told for words in CERTIFICATE):
+        # As our other connections have it; libpq only says so.
+        found.__cause__ = ssl.SSLCertVerificationError(1, told)
+    return found
 
 
 def late(address: Address, waited: float) -> Unavailable:

@@ -10,7 +10,7 @@ from fencepost.core.duration import check_timeout
 from fencepost.core.permit import check_count
 from fencepost.core.rate import Rate
 from fencepost.errors import AcquireTimeout, Unsupported
-from fencepost.session._async.limit import AsyncLimit
+from fencepost.session._async.limit import AsyncCall
 from fencepost.session._async.presence import AsyncPresence
 
 
@@ -55,5 +55,5 @@ class AsyncRateLimit:
         self._presence.check_open()
         # Not kept: in the child of a fork the session has another engine.
         engine = cast(AsyncMeterEngine, self._presence.engine)
-        async with AsyncLimit(self._presence.clock, back_by):
+        async with AsyncCall(self._presence.clock, back_by):
             return await engine.meter(self.name, self._rate, weight)

@@ -10,7 +10,7 @@ from fencepost.core.duration import check_timeout
 from fencepost.core.permit import check_count
 from fencepost.core.rate import Rate
 from fencepost.errors import AcquireTimeout, Unsupported
-from fencepost.session._sync.limit import Limit
+from fencepost.session._sync.limit import Call
 from fencepost.session._sync.presence import Presence
 
 
@@ -55,5 +55,5 @@ class RateLimit:
         self._presence.check_open()
         # Not kept: in the child of a fork the session has another engine.
         engine = cast(MeterEngine, self._presence.engine)
-        with Limit(self._presence.clock, back_by):
+        with Call(self._presence.clock, back_by):
             return engine.meter(self.name, self._rate, weight)

@@ -30,6 +30,7 @@ from fencepost.session._async.limit import AsyncLimit
 from fencepost.session._async.settlement import AsyncSettlement
 from fencepost.session.announcer import Announcer
 from fencepost.session.statistics import Tally
+from fencepost.session.trust import verdict
 
 # A NamedTuple, without the two calls that its own constructor takes.
 made = tuple.__new__
@@ -95,10 +96,12 @@ class AsyncKeeper:
             self._alarm = self._clock.alarm(self.ends_at, self._ring)
             self._worker = runtime.spawn(self._keep, name=f"fencepost-keeper-{self.holder.label}")
             self.announce(event.LeaseOpened(holder=self.holder.label, ttl=self.terms.ttl))
-        except BaseException:
+        except BaseException as error:
             self._finish("opening it was interrupted")
             self._disarm()
             await runtime.shielded(self._close_lease(self.now() + self.limits.farewell / 2))
+            if isinstance(error, EngineError) and (told := verdict(error)) is not error:
+                raise told from told.__cause__
             raise
 
     @property

@@ -20,7 +20,7 @@ from fencepost.core.traits import Traits
 from fencepost.errors import EngineError, SessionClosed, Unavailable, Unsupported
 from fencepost.session._async.courtesy import AsyncCourtesy
 from fencepost.session._async.keeper import AsyncKeeper
-from fencepost.session._async.limit import AsyncLimit
+from fencepost.session._async.limit import AsyncCall, AsyncLimit
 from fencepost.session._async.reentrance import AsyncReentrance
 from fencepost.session.announcer import Announcer, Listener
 from fencepost.session.credence import Credence
@@ -151,9 +151,9 @@ class AsyncPresence:
             limits=self.limits,
         )
 
-    def _within(self, seconds: float) -> AsyncLimit:
+    def _within(self, seconds: float) -> AsyncCall:
         """What is asked inside is answered so soon, or not at all."""
-        return AsyncLimit(self.clock, self.clock.now() + seconds)
+        return AsyncCall(self.clock, self.clock.now() + seconds)
 
     def check_open(self) -> None:
         if self._closed:

@@ -2,6 +2,7 @@
 """A small document that many sessions share and change one step at a time."""
 
 import json
+import math
 import secrets
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
@@ -12,7 +13,8 @@ from fencepost.contract.answer import Cell
 from fencepost.core.backoff import backoff
 from fencepost.core.deadline import Deadline
 from fencepost.core.malformed import Malformed, are_texts, read_json
-from fencepost.errors import Refused, Unavailable, Uncertain, Unsupported
+from fencepost.errors import EngineError, Refused, Unavailable, Uncertain, Unsupported
+from fencepost.session._async.limit import AsyncCall
 
 if TYPE_CHECKING:
     from fencepost.session._async.presence import AsyncPresence
@@ -51,12 +53,14 @@ class AsyncRecord:
 
     async def read(self) -> Seen:
         self._presence.check_open()
-        return self._seen(await self._cells.read(self._key))
+        async with AsyncCall(self._presence.clock, math.inf):
+            return self._seen(await self._cells.read(self._key))
 
     async def next(self, version: int, timeout: float) -> Seen:
         """What it is once its version is not `version` any more, or after `timeout` seconds."""
         self._presence.check_open()
-        return self._seen(await self._cells.watch(self._key, version, timeout))
+        async with AsyncCall(self._presence.clock, math.inf):
+            return self._seen(await self._cells.watch(self._key, version, timeout))
 
     async def empty(self, version: int) -> bool:
         """Leave nothing of it, unless it has changed since that version; whether it had not. Tried once."""
@@ -76,7 +80,7 @@ class AsyncRecord:
         unsure: list[str] | None = None
         while True:
             try:
-                seen, known = known or await self.read(), None
+                seen, known = known or await self._read_again(unsure), None
                 stamps = seen.document.get("stamps", [])
                 if stamp in stamps:
                     return seen.document
@@ -95,12 +99,23 @@ class AsyncRecord:
             except Unavailable as error:
                 if deadline.passed(now()) or runtime.time_left() <= 0:
                     if unsure is not None:
-                        raise Uncertain(f"a change of '{self._key}' was sent, and not confirmed: {error}") from error
+                        raise self._not_confirmed(error) from error
                     raise
             pause = backoff(attempt, dice(), first=0.001, most=span / 10)
             attempt += 1
             pause = min(pause, runtime.time_left())
             await self._presence.clock.wait(runtime.Event(), min(now() + pause, deadline.at))
+
+    async def _read_again(self, unsure: list[str] | None) -> Seen:
+        try:
+            return await self.read()
+        except Refused as error:
+            if unsure is not None:
+                raise self._not_confirmed(error) from error
+            raise
+
+    def _not_confirmed(self, error: EngineError) -> Uncertain:
+        return Uncertain(f"a change of '{self._key}' was sent, and not confirmed: {error}")
 
     def _seen(self, cell: Cell) -> Seen:
         if cell.value is None:

@@ -17,7 +17,8 @@ class AsyncReentrance:
     def held(self, name: str, flow: object) -> AsyncGrant | None:
         """The grant that `flow` may enter again; `Lost` if it had one and lost it inside."""
         grant = self._grants.get((name, flow))
-        if grant is None or grant.returned:
+        # None is left to give back also of one that was lost first.
+        if grant is None or grant.released or grant._depth == 0:
             return None
         grant.check()
         return grant

@@ -210,11 +210,6 @@ class Grant:
             return NotHeld(f"lock '{self.name}' (token {self.token}) was released before")
         return Lost(f"lock '{self.name}' (token {self.token}) lost: {self._end}")
 
-    @property
-    def returned(self) -> bool:
-        """Whether its last release was called, so that nobody is inside any more; it may have been lost before."""
-        return self.released or self._depth == 0
-
     def reenter(self) -> "Grant":
         self._depth += 1
         return self

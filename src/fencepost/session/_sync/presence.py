@@ -20,7 +20,7 @@ from fencepost.core.traits import Traits
 from fencepost.errors import EngineError, SessionClosed, Unavailable, Unsupported
 from fencepost.session._sync.courtesy import Courtesy
 from fencepost.session._sync.keeper import Keeper
-from fencepost.session._sync.limit import Limit
+from fencepost.session._sync.limit import Call, Limit
 from fencepost.session._sync.reentrance import Reentrance
 from fencepost.session.announcer import Announcer, Listener
 from fencepost.session.credence import Credence
@@ -151,9 +151,9 @@ class Presence:
             limits=self.limits,
         )
 
-    def _within(self, seconds: float) -> Limit:
+    def _within(self, seconds: float) -> Call:
         """What is asked inside is answered so soon, or not at all."""
-        return Limit(self.clock, self.clock.now() + seconds)
+        return Call(self.clock, self.clock.now() + seconds)
 
     def check_open(self) -> None:
         if self._closed:

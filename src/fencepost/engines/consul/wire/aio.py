@@ -167,7 +167,9 @@ class Link:
             try:
                 return await _connect(host, share)
             except OSError as error:
-                trouble = trouble or unreachable(error, host, share)
+                if trouble is None:
+                    trouble = unreachable(error, host, share)
+                    trouble.__cause__ = error
                 self._distrust(host)
         assert trouble is not None
         raise trouble

@@ -136,7 +136,9 @@ class Link:
             try:
                 return Connection(host, share)
             except OSError as error:
-                trouble = trouble or unreachable(error, host, share)
+                if trouble is None:
+                    trouble = unreachable(error, host, share)
+                    trouble.__cause__ = error
                 if allowed >= self.patience or not isinstance(error, TimeoutError | BlockingIOError):
                     self._distrust(host)
         assert trouble is not None

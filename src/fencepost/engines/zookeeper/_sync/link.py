@@ -144,6 +144,7 @@ class Link:
                 return self._attach(self._hosts[0], within)
             except (OSError, ValueError) as error:
                 trouble = unreachable(error, written(self._hosts[0]), min(within, self._now() - began_at))
+                trouble.__cause__ = error
             except Unavailable as error:
                 trouble = error
             self._hosts.append(self._hosts.pop(0))
