@@ -2,6 +2,7 @@
 
 import os
 import sqlite3
+from contextlib import closing
 
 import pytest
 
@@ -11,6 +12,7 @@ from fencepost.contract.answer import Gone, Renewal
 from fencepost.core.url import Url, parse_url
 from fencepost.engines.sqlite import gate
 from fencepost.engines.sqlite._sync.engine import Engine
+from fencepost.engines.sqlite.store import Store
 from fencepost.errors import FencepostWarning, Refused, Unavailable
 from tests.support.sqlite.shut import shut_gate
 
@@ -164,6 +166,17 @@ def test_a_database_of_something_else_is_refused_and_left_alone(path, user):
     with pytest.raises(Refused, match="database of something else"):
         user()
     assert path.read_bytes() == before
+
+
+def test_a_database_that_is_refused_is_not_left_open(path):
+    path.parent.mkdir()
+    with closing(sqlite3.connect(path)) as theirs, theirs:
+        theirs.execute("CREATE TABLE customer (name TEXT)")
+    store = Store(str(path))
+    with pytest.raises(Refused, match="database of something else"):
+        store.alone(list)
+    assert not store.is_open
+    store.gate.close()
 
 
 def test_a_folder_in_place_of_the_file_is_refused(path, user):

@@ -132,6 +132,10 @@ class Store:
                 raise
             self._set_aside("corrupt")
             self._open()
+        except BaseException:
+            # Refused: nobody comes back for this connection, and one that is collected open is a warning from 3.13 on.
+            self.close()
+            raise
 
     def _connect(self) -> None:
         gate = self.gate
