@@ -1,5 +1,5 @@
 """A lock for a few lines that change state together: right in both flavours, because no line among them waits."""
 
-import threading
+from fencepost._runtime.lock import Lock
 
-StateLock = threading.Lock
+StateLock = Lock

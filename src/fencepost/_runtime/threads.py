@@ -15,13 +15,14 @@ from typing import Any, ClassVar, Protocol, TypeAlias, TypeVar
 
 from fencepost._runtime import fork
 from fencepost._runtime.clock import LONGEST_NAP, boottime
+from fencepost._runtime.lock import Lock
 from fencepost._runtime.readiness import READ, poll
 from fencepost._runtime.state import StateLock
 from fencepost._runtime.timeout import DONTWAIT
 
 T = TypeVar("T")
 Work: TypeAlias = Callable[[], T]
-Mutex = threading.Lock
+Mutex = Lock
 sleep = time.sleep
 
 

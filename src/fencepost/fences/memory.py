@@ -1,9 +1,9 @@
 """A fence for what lives in this process: tests, caches, objects shared by threads."""
 
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from fencepost._runtime.lock import RLock
 from fencepost.core.name import check_name
 from fencepost.fences.protocol import Tokened, check, token_of
 
@@ -20,7 +20,7 @@ class MemoryFence:
 
     def __init__(self) -> None:
         # Re-entrant, or a guard inside a guard would wait for itself.
-        self._lock = threading.RLock()
+        self._lock = RLock()
         self._marks: dict[str, int] = {}
 
     def claim(self, name: str, grant: Tokened | int) -> None:

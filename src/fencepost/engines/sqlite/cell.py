@@ -6,9 +6,9 @@ have neither.
 
 import os
 import sqlite3
-import threading
 from importlib.resources import files
 
+from fencepost._runtime.state import StateLock
 from fencepost.contract.answer import Cell
 from fencepost.core.malformed import is_integer, is_text
 from fencepost.engines.sqlite.inheritance import never_close
@@ -27,7 +27,7 @@ class CellFile:
         self._patience = patience
         self._connection: sqlite3.Connection | None = None
         self._closed = False
-        self._use = threading.Lock()
+        self._use = StateLock()
 
     def read(self, key: str) -> Cell:
         with self._use:
@@ -70,7 +70,7 @@ class CellFile:
         if self._connection is not None:
             never_close(self._connection)
         self._connection = None
-        self._use = threading.Lock()
+        self._use = StateLock()
 
     def _open(self) -> sqlite3.Connection:
         if self._closed:

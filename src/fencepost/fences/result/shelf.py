@@ -1,8 +1,7 @@
 """Results in this process, shared by its blocking and its asynchronous sessions."""
 
-import threading
-
 from fencepost._runtime.clock import boottime
+from fencepost._runtime.state import StateLock
 from fencepost.fences.protocol import check
 
 
@@ -10,7 +9,7 @@ class Shelf:
     """Results and marks by name. Nothing here waits for anything but a moment."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = StateLock()
         self._marks: dict[str, int] = {}
         self._values: dict[str, tuple[str, float | None]] = {}
 

@@ -10,6 +10,7 @@ from typing import Protocol
 
 from fencepost._runtime import fork
 from fencepost._runtime.readiness import READ, Alarm, alarm, poll
+from fencepost._runtime.state import StateLock
 
 # How long a connection is left alone on which something came that is for somebody else, in seconds.
 LEFT_ALONE = 0.05
@@ -46,7 +47,7 @@ class Watched:
     def __init__(self) -> None:
         self._epoll: select.epoll | None = None
         self._callbacks: dict[int, tuple[int, Callable[[], object]]] = {}
-        self._starting = threading.Lock()
+        self._starting = StateLock()
 
     def news(self, fileno: int, callback: Callable[[], object]) -> None:
         self._add(fileno, select.EPOLLIN, callback)
@@ -75,7 +76,7 @@ class Watched:
             self._epoll.close()
         self._epoll = None
         self._callbacks = {}
-        self._starting = threading.Lock()
+        self._starting = StateLock()
 
     def _run(self, epoll: "select.epoll") -> None:
         while True:
@@ -106,7 +107,7 @@ class Looked:
         self._idle: dict[int, Idle] = {}
         # When to look again at those that are left alone, and what was asked last when there was something to read.
         self._alone: dict[int, tuple[float, object]] = {}
-        self._starting = threading.Lock()
+        self._starting = StateLock()
 
     def news(self, fileno: int, callback: Callable[[], object]) -> None:
         self._add(fileno, callback)
