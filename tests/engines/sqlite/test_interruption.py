@@ -1,6 +1,8 @@
 """A signal handler that raises, at any point of a call: the gate is open, nothing is locked, nobody waits for ever."""
 
+import gc
 import itertools
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -13,10 +15,16 @@ from fencepost.engines.sqlite import transfer
 from fencepost.engines.sqlite._sync.engine import Engine
 from tests.support.interruption import ACTS, TTL, Party, Scene, Waiter, every_point, interrupt_at
 
-# What is dropped half made is closed when it is collected.
 pytestmark = pytest.mark.filterwarnings(
     "ignore::pytest.PytestUnraisableExceptionWarning", "ignore::ResourceWarning", "ignore::fencepost.FencepostWarning"
 )
+
+
+@pytest.fixture(autouse=True)
+def collected() -> Iterator[None]:
+    """What is dropped half made is closed when it is collected: here, not in a later test, where it is an error."""
+    yield
+    gc.collect()
 
 
 def at(path: object) -> Engine:

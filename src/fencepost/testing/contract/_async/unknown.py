@@ -7,6 +7,7 @@ import pytest
 
 from fencepost._runtime import aio as runtime
 from fencepost.errors import AcquireTimeout, EngineError, FencepostError, Unavailable, Uncertain
+from fencepost.testing._async.fault import AsyncFaultyEngine
 from fencepost.testing.contract._async.attempt import AsyncAttempt
 from fencepost.testing.contract._async.place import (
     LASTING,
@@ -131,9 +132,11 @@ class AsyncUnknownChapter:
 
     async def test_an_interruption_at_any_step_of_opening_the_lease_leaves_nothing(self, site: Site) -> None:
         async with connect_to(site, label="second") as second:
+            opened: list[AsyncFaultyEngine] = []
 
             async def block() -> None:
                 session, engine = connect_faulty(site, ttl=LASTING)
+                opened.append(engine)
                 engine.yielding = True
                 try:
                     async with session.lock("a"):
@@ -143,6 +146,10 @@ class AsyncUnknownChapter:
 
             async def nothing_left(where: str) -> None:
                 assert await holders(second, "a") == [], f"held after {where}"
+                # An interrupted close may leave it open.
+                for engine in opened:
+                    await engine.close()
+                opened.clear()
 
             assert await interruption.every_step(block, nothing_left) >= 6
 
