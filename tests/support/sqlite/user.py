@@ -30,7 +30,12 @@ class User:
     ) -> None:
         self.engine = Engine(Url("sqlite", path=str(path)), clock=clock or threads.BootClock(), patience=patience)
         self.ttl = ttl
-        self.renew_holder()
+        try:
+            self.renew_holder()
+        except BaseException:
+            # Nobody else has it.
+            self.engine.close()
+            raise
 
     def renew_holder(self) -> None:
         number = next(_number)
