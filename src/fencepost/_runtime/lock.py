@@ -2,9 +2,8 @@
 
 import sys
 import threading
-from collections.abc import Callable
 from operator import attrgetter
-from typing import Any, ClassVar
+from typing import Any
 
 if sys.version_info[:2] == (3, 14):
 
@@ -16,7 +15,7 @@ if sys.version_info[:2] == (3, 14):
         """
 
         __slots__ = ("_leave", "acquire", "locked", "release")
-        kind: ClassVar[Callable[[], Any]] = staticmethod(threading.Lock)
+        kind: Any = staticmethod(threading.Lock)
 
         def __init__(self) -> None:
             lock = self.kind()
