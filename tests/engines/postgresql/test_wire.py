@@ -1,6 +1,7 @@
 """Connections: no answer ever reaches another than who asked."""
 
 import asyncio
+import socket
 import threading
 from collections.abc import Iterator
 
@@ -208,3 +209,13 @@ def test_a_statement_whose_preparation_was_late_and_then_cancelled_is_prepared_a
     assert found is not None
     assert value(found) == b"it"
     connection.close()
+
+
+@pytest.mark.parametrize(("options", "idle"), [("", 10), ("?keepalives_idle=77", 77)])
+async def test_the_kernel_looks_whether_a_silent_server_is_still_there(port: int, options: str, idle: int) -> None:
+    address = locate(parse_url(at(port, options=options)))
+    for connection in (threads.connect(address, 60), await aio.connect(address, 60)):
+        with socket.socket(fileno=socket.dup(connection.fileno)) as twin:
+            assert twin.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE)
+            assert twin.getsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE) == idle
+        connection.close()

@@ -34,6 +34,9 @@ LIBPQ = (
     "tcp_user_timeout",
 )
 OURS = ("schema", "listen", "owner")
+# In seconds, where the URL does not say otherwise. Whoever waits for a lock neither sends nor hears anything for as
+# long as it takes: that the server is gone, or the way to it, is noticed by the kernel alone, and that after two hours.
+WATCHFUL = {"keepalives_idle": "10", "keepalives_interval": "3", "keepalives_count": "3"}
 NAME = re.compile("[A-Za-z_][A-Za-z0-9_]{0,62}")
 
 
@@ -75,6 +78,7 @@ def locate(url: Url) -> Address:
     if url.password is not None:
         words["password"] = url.password
     words |= {option: value for option, value in url.options.items() if option in LIBPQ and option != "host"}
+    words = {**WATCHFUL, **words}
     words.setdefault("application_name", "fencepost")
     words["client_encoding"] = "UTF8"
     shown = replace(url, options={key: value for key, value in url.options.items() if key not in OURS})
