@@ -8,7 +8,8 @@ from contextlib import contextmanager
 import psycopg
 
 import fencepost
-from fencepost.contract.answer import Renewal
+from fencepost.contract.answer import Granted, Renewal
+from fencepost.core.claim import Ask
 from fencepost.testing.condition import until
 from fencepost.testing.postgresql import connect, query
 from fencepost.testing.proxy import Proxy
@@ -150,3 +151,23 @@ async def test_an_asynchronous_renewal_comes_through_while_nobody_can_listen_for
                 await session.engine.lease_renew(held.holder, 300, [held.claim])
                 await asyncio.sleep(0.001)
             assert [claim.token for claim in await other.evict("a")] == [held.token]
+
+
+def test_a_name_that_another_thread_is_about_to_give_back_is_waited_for(port: int) -> None:
+    """An eviction is over when the server has the lock back: before its holder has heard of that."""
+    with fencepost.connect(at(port, ADVISORY), ttl=300) as session:
+        held = session.lock("a").acquire()
+        engine, request = session.engine, session.keeper().request((Ask("a"),))
+        lease = engine._leases[held.holder.id]
+        entry = lease.entries[held.claim.serial]
+        assert lease.grip(entry)
+        answers: list[object] = []
+        asking = threading.Thread(target=lambda: answers.append(engine.claim(request, wait=False)))
+        asking.start()
+        # Whoever does not wait has its answer now.
+        asking.join(0.3)
+        engine._unlock(entry)
+        engine._forget(lease, entry)
+        asking.join(60)
+        assert isinstance(answers[0], Granted)
+        engine.withdraw(request)

@@ -31,3 +31,17 @@ def test_a_lock_that_is_given_back_while_another_thread_looks_for_it_is_there_or
     assert [claim.token for claim in lease.excluded(Ask("a"))] == [1]
     giving_back.join(60)
     assert not lease.main.held
+
+
+def test_nobody_waits_on_a_connection_that_somebody_visits_for_what_was_held_there() -> None:
+    lease: Lease[object] = Lease(Holder("a", "a"), 60, object(), trip=5)
+    held, waiting = Request(lease.holder, 1, (Ask("a"),)), Request(lease.holder, 2, (Ask("b"),))
+    entry = lease.begin(held, 0.0)
+    assert entry is not None
+    assert lease.granted(entry, 1)
+    assert lease.visit(entry)
+    lease.forget(entry)
+    assert lease.begin(waiting, 0.0) is None
+    lease.done(entry.hold)
+    assert lease.begin(waiting, 0.0) is not None
+    assert not lease.visit(entry)

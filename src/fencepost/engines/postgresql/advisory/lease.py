@@ -121,9 +121,12 @@ class Lease(Generic[Connection]):
             self.holds.append(hold)
         return hold
 
-    def use(self, hold: Hold[Connection]) -> None:
+    def visit(self, entry: Entry[Connection]) -> bool:
+        """Use its connection until `done`, if it still stands: nobody waits there meanwhile."""
         with self._state:
-            hold.users += 1
+            if self.has(entry):
+                entry.hold.users += 1
+            return self.has(entry)
 
     def done(self, hold: Hold[Connection]) -> None:
         with self._state:
@@ -214,6 +217,12 @@ class Lease(Generic[Connection]):
         """By connection, what we have of a name or wait for, since when in seconds, and what is left of its lease."""
         found = [entry for entry in list(self.entries.values()) if entry.ask.name == name]
         return [(each.hold.connection, (each.claim, now - each.since, self.ttl)) for each in found]
+
+    def leaving(self, name: str) -> Entry[Connection] | None:
+        """What we hold of a name, if somebody is giving it back or changing it."""
+        with self._state:
+            found = [hold.held[name] for hold in self.holds if name in hold.held]
+        return next((entry for entry in found if entry.gripped), None)
 
     def excluded(self, ask: Ask) -> tuple[Claim, ...]:
         """What we hold ourselves that excludes the ask."""

@@ -208,6 +208,9 @@ class AsyncAdvisoryEngine:
     async def _attempt(self, lease: OurLease, request: Request) -> Granted | Busy | Gone:
         """Try once, without standing in the queue."""
         ask = request.asks[0]
+        while (leaving := lease.leaving(ask.name)) is not None and await self._caught_up(lease, leaving):
+            # The server may have it back already.
+            pass
         if excluded := lease.excluded(ask):
             return Busy(excluded)
         hold = lease.to_try(ask.name)
@@ -352,17 +355,25 @@ class AsyncAdvisoryEngine:
 
     async def _gripped(self, lease: OurLease, entry: OurEntry) -> bool:
         """Whether it still stands, and is the caller's to change, once nobody else is at it."""
-        connection = entry.hold.connection
         while not lease.grip(entry):
-            if not lease.has(entry):
+            if not await self._caught_up(lease, entry):
                 return False
-            try:
-                # Answered after whatever the other one has asked there.
-                await self._usher.call(connection, "stay")
-            except Unavailable:
-                if connection.is_open:
-                    raise
-                return False
+        return True
+
+    async def _caught_up(self, lease: OurLease, entry: OurEntry) -> bool:
+        """Stay for whatever somebody else has asked on its connection. False if it does not stand any more."""
+        connection = entry.hold.connection
+        if not lease.visit(entry):
+            return False
+        try:
+            # Answered after all that.
+            await self._usher.call(connection, "stay")
+        except Unavailable:
+            if connection.is_open:
+                raise
+            return False
+        finally:
+            lease.done(entry.hold)
         return True
 
     async def _unlock(self, entry: OurEntry) -> bool:
