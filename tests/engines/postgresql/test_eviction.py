@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import psycopg
+import pytest
 
 import fencepost
 from fencepost.contract.answer import Granted, Renewal
@@ -171,3 +172,22 @@ def test_a_name_that_another_thread_is_about_to_give_back_is_waited_for(port: in
         asking.join(60)
         assert isinstance(answers[0], Granted)
         engine.withdraw(request)
+
+
+def test_a_renewal_comes_through_where_there_is_no_room_for_a_thread(
+    port: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with fencepost.connect(at(port, ADVISORY), ttl=300) as session:
+        held = session.lock("a").acquire()
+        holder = held.holder.id
+        query(port, DEAFEN.format(holder=holder))
+        until(lambda: not session.engine._summons._channels[holder].ear.is_open)
+
+        def no_room(self: threading.Thread) -> None:
+            raise RuntimeError("can't start new thread")
+
+        with monkeypatch.context() as patch:
+            patch.setattr(threading.Thread, "start", no_room)
+            assert session.engine.lease_renew(held.holder, 300, [held.claim]) == Renewal(alive=True)
+        session.engine.lease_renew(held.holder, 300, [held.claim])
+        until(lambda: query(port, LISTENING.format(holder=holder)))

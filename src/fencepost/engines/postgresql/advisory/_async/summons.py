@@ -59,7 +59,11 @@ class AsyncSummons:
             finally:
                 self._resuming.discard(holder_id)
 
-        runtime.spawn(listen, name="fencepost-summons")
+        try:
+            runtime.spawn(listen, name="fencepost-summons")
+        except RuntimeError:
+            # There is no room for a thread now. The next renewal tries again.
+            self._resuming.discard(holder_id)
 
     def hush(self, holder_id: str) -> None:
         channel = self._channels.pop(holder_id, None)
