@@ -49,11 +49,11 @@ class AsyncBarrier:
                 document = await self._leave(id, seen, back_by)
             async with AsyncLimit(clock, back_by):
                 await self._check_passed(document, id, before)
+            await runtime.shielded(give_up(self._presence, taken, None, back_by))
+            return before + 1
         except BaseException as error:
             await runtime.shielded(self._step_back(id, taken, error, back_by))
             raise
-        await runtime.shielded(give_up(self._presence, taken, None, back_by))
-        return before + 1
 
     async def _arrive(self, id: str) -> int:
         """How often it had opened before."""

@@ -137,6 +137,10 @@ class AsyncOwnership:
             except FencepostError:
                 # The keeper tells of trouble with the engine; if it lasts, nothing is ours any more.
                 await self._presence.clock.wait(self._over, self._presence.clock.now() + self._roster.period)
+        # Whoever was interrupted as it became a worker gave back no more than that.
+        with self._state:
+            self._mine = set()
+        await self._let_go()
 
     def _missing(self) -> list[int]:
         with self._state:

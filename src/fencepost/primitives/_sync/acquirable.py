@@ -80,18 +80,21 @@ class Acquirable(Generic[H]):
     def __enter__(self) -> H:
         frame = sys._getframe(1)
         taken: list[Grant] = []
+        held: H | None = None
         block: Block[H] | None = None
         try:
             denial = self._take(self._timeout, taken)
             if denial is not None:
                 raise self._timed_out(denial)
-            block = Block(self._held(taken))
+            held = self._held(taken)
+            block = Block(held)
             self._blocks.setdefault(frame, []).append(block)
             block.arm()
-            return block.held
+            return held
         except BaseException:
+            # It may have begun to take more than that.
+            runtime.shielded(give_back(taken if held is None else [held]))
             self._forget(frame, block)
-            runtime.shielded(give_back(taken))
             raise
 
     def __exit__(
@@ -101,6 +104,8 @@ class Acquirable(Generic[H]):
         # No call here: an interruption before the `try` would leave it held.
         block = self._blocks[frame][-1] if frame in self._blocks else None
         try:
+            if block is not None and block.over:
+                block = self._last_open(frame)
             if block is None:
                 frame, block = self._block_elsewhere()
             block.end(error)
@@ -109,6 +114,8 @@ class Acquirable(Generic[H]):
                 runtime.shielded(give_back([block.held]))
             raise
         finally:
+            if block is not None:
+                block.over = True
             self._forget(frame, block)
 
     def _take(self, timeout: float | None, taken: list[Grant]) -> Denial | None:
@@ -122,9 +129,17 @@ class Acquirable(Generic[H]):
     def _timed_out(self, denial: Denial) -> AcquireTimeout:
         return AcquireTimeout(refusal(self._asks, denial.waited, denial.ahead))
 
+    def _last_open(self, frame: FrameType) -> "Block[H] | None":
+        """Whoever was interrupted as it forgot an inner block has left that behind."""
+        for block in reversed(list(self._blocks.get(frame, ()))):
+            if not block.over:
+                return block
+            self._forget(frame, block)
+        return None
+
     def _block_elsewhere(self) -> "tuple[FrameType, Block[H]]":
         """The block that is left now and the frame it was entered in, where that is another: in an ExitStack, say."""
-        entered = [(frame, block) for frame, blocks in list(self._blocks.items()) for block in blocks]
+        entered = [(frame, block) for frame, blocks in list(self._blocks.items()) for block in blocks if not block.over]
         flow = runtime.current_flow()
         here = [(frame, block) for frame, block in entered if block.flow is flow]
         if here:
@@ -147,10 +162,12 @@ class Acquirable(Generic[H]):
 class Block(Generic[H]):
     """The body of a `with`, which the loss of what it holds ends."""
 
-    __slots__ = ("_interrupt", "flow", "held")
+    __slots__ = ("_interrupt", "flow", "held", "over")
 
     def __init__(self, held: H) -> None:
         self.held = held
+        # Whether it was left.
+        self.over = False
         self.flow = runtime.current_flow()
         self._interrupt = runtime.Interrupt()
 

@@ -49,11 +49,11 @@ class Barrier:
                 document = self._leave(id, seen, back_by)
             with Limit(clock, back_by):
                 self._check_passed(document, id, before)
+            runtime.shielded(give_up(self._presence, taken, None, back_by))
+            return before + 1
         except BaseException as error:
             runtime.shielded(self._step_back(id, taken, error, back_by))
             raise
-        runtime.shielded(give_up(self._presence, taken, None, back_by))
-        return before + 1
 
     def _arrive(self, id: str) -> int:
         """How often it had opened before."""

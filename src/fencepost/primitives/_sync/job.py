@@ -46,12 +46,16 @@ class Run:
         return f"<{type(self).__name__} {self.tick!r} of '{self.grant.name}' token {self.grant.token}>"
 
     def __enter__(self) -> Self:
-        self._block.arm()
-        if self._at_most is not None:
-            reason = f"it took longer than {self._at_most:g} s"
-            at = self._began_at + self._at_most
-            self._alarm = self._presence.clock.alarm(at, lambda: self.grant.forfeit(reason))
-        return self
+        try:
+            self._block.arm()
+            if self._at_most is not None:
+                reason = f"it took longer than {self._at_most:g} s"
+                at = self._began_at + self._at_most
+                self._alarm = self._presence.clock.alarm(at, lambda: self.grant.forfeit(reason))
+            return self
+        except BaseException:
+            runtime.shielded(give_back([self.grant]))
+            raise
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None

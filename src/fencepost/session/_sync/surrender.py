@@ -65,9 +65,14 @@ def let_go(grant: Grant, until: float) -> None:
     keeper = grant._keeper
     if grant.released or not keeper.is_ours:
         return
-    keeper.disown(grant.claim)
-    grant.end_by_release()
-    unsettled = keeper.settlement.settle(grant.claim, until)
+    try:
+        keeper.disown(grant.claim)
+        grant.end_by_release()
+        unsettled = keeper.settlement.settle(grant.claim, until)
+    except BaseException:
+        # A thread that was interrupted: others do this shielded.
+        runtime.shielded(keeper.settlement.settle(grant.claim, min(until, keeper.now() + keeper.limits.farewell)))
+        raise
     grant._announce_unsettled(unsettled)
     if unsettled is None:
         grant._after_release()

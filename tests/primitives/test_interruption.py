@@ -1,0 +1,68 @@
+"""An exception out of a signal handler, at each point of what is made of several locks: nothing is left held."""
+
+import itertools
+from collections.abc import Callable
+
+import pytest
+
+import fencepost
+from fencepost.primitives._sync.acquirable import Block
+from fencepost.testing.condition import until
+from tests.support.interruption import Stop, interrupt_at
+
+pytestmark = pytest.mark.unit
+# No Python code is safe there: the interpreter has not entered the `try` of it yet.
+UNSAFE = ("call __enter__", "call __exit__", "c_return _getframe")
+
+
+def enter_twice(session: fencepost.Session) -> None:
+    lock = session.semaphore("a", limit=2)
+    with lock, lock:
+        pass
+
+
+def meet(session: fencepost.Session) -> None:
+    session.barrier("b", 1).wait()
+
+
+def run_a_job(session: fencepost.Session) -> None:
+    run = session.job("j").begin("it", again=True)
+    if run is not None:
+        with run:
+            raise ZeroDivisionError
+
+
+@pytest.mark.parametrize("work", [enter_twice, meet, run_a_job])
+def test_whatever_is_interrupted_anywhere_leaves_nothing_held(work: Callable[[fencepost.Session], None]) -> None:
+    def tried() -> None:
+        try:
+            work(session)
+        except ZeroDivisionError:
+            pass
+
+    with fencepost.connect(f"memory://{work.__name__}", ttl=600) as session:
+        keeper = session.keeper()
+        for point in itertools.count():
+            where = interrupt_at(point, tried)
+            if where is None:
+                break
+            if any(unsafe in where for unsafe in UNSAFE):
+                for grant in keeper.grants():
+                    grant.release()
+            # What is noted there is settled a little later.
+            keeper.settlement.settle_all()
+            assert session.names() == [], where
+        assert point > 50
+
+
+def test_who_is_interrupted_as_it_becomes_a_worker_keeps_no_partition(monkeypatch: pytest.MonkeyPatch) -> None:
+    with fencepost.connect("memory://interrupted-worker", ttl=600) as session:
+
+        def arm(block: Block[object]) -> None:
+            until(lambda: len(session.names("p/partition")) == 2)
+            raise Stop
+
+        monkeypatch.setattr(Block, "arm", arm)
+        with pytest.raises(Stop), session.partitions("p", 2):
+            pass
+        assert session.names() == []
