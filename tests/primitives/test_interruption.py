@@ -13,6 +13,8 @@ from tests.support.interruption import Stop, interrupt_at
 pytestmark = pytest.mark.unit
 # No Python code is safe there: the interpreter has not entered the `try` of it yet.
 UNSAFE = ("call __enter__", "call __exit__", "c_return _getframe")
+# What is called before a session counts as closed.
+BEFORE_CLOSING = ("close", "is_gone", "check_open", "home")
 
 
 def enter_twice(session: fencepost.Session) -> None:
@@ -66,3 +68,20 @@ def test_who_is_interrupted_as_it_becomes_a_worker_keeps_no_partition(monkeypatc
         with pytest.raises(Stop), session.partitions("p", 2):
             pass
         assert session.names() == []
+
+
+def test_a_session_whose_end_is_interrupted_anywhere_holds_nothing_and_renews_nothing() -> None:
+    with fencepost.connect("memory://interrupted-end", ttl=600) as onlooker:
+        for point in itertools.count():
+            session = fencepost.connect("memory://interrupted-end", ttl=600)
+            grant = session.lock("a").acquire()
+            where = interrupt_at(point, session.close)
+            # Before these it is as if it had not been closed.
+            if grant.held and where is not None and where.split(": ")[1].split()[1] in BEFORE_CLOSING:
+                session.close()
+            assert onlooker.names() == [], where
+            assert session._keeper is not None
+            assert session._keeper._stop.is_set(), where
+            if where is None:
+                break
+    assert point > 20

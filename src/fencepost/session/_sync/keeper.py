@@ -69,6 +69,8 @@ class Keeper:
         self._loss: str | None = None
         self._ending = StateLock()
         self._closed = False
+        # Whether the engine was told so, or did not answer.
+        self._left = False
         # The grants that live on the lease, by serial and name.
         self.kept: dict[tuple[int, str], Grant] = {}
         self._serials = itertools.count(1)
@@ -121,7 +123,7 @@ class Keeper:
 
     def close(self, until: float) -> None:
         """Give back everything, in one call. If the engine does not answer, the lease runs out by itself."""
-        if self._closed or fork.generation() != self._generation:
+        if self._left or fork.generation() != self._generation:
             return
         if self._finish("the session was closed"):
             self._disarm()
@@ -132,6 +134,7 @@ class Keeper:
         self._stop.set()
         # Also after a loss: nobody works under it any more, so whoever waits need not wait for its end.
         runtime.shielded(self._close_lease(until))
+        self._left = True
         if self._worker is not None:
             self._worker.cancel()
             self._worker.join(max(0.0, until - self.now()))

@@ -224,10 +224,15 @@ class Presence:
         if not self._closed:
             self.check_open()
         self._closed = True
-        runtime.shielded(self._close())
+        try:
+            runtime.shielded(self._close(self.limits.close))
+        except BaseException:
+            # A thread may be interrupted anywhere on its way: what is left to be done is done now.
+            runtime.shielded(self._close(self.limits.farewell))
+            raise
 
-    def _close(self) -> bool:
-        until = self.clock.now() + self.limits.close
+    def _close(self, seconds: float) -> bool:
+        until = self.clock.now() + seconds
         with self._opening:
             # From here on nobody opens another.
             keeper = self._keeper
