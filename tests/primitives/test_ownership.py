@@ -56,7 +56,12 @@ def test_who_is_interrupted_in_the_release_finds_all_the_partitions_again(monkey
             return release(claim)
 
         # Its own thread, which lets go of them as soon as it hears that we leave, is late.
-        monkeypatch.setattr(owned, "_let_go", int)
+        with monkeypatch.context() as patch:
+            patch.setattr(owned, "_let_go", int)
+            owned._over.set()
+            owned._roster.leave(owned.id)
+            assert owned._worker is not None
+            owned._worker.join(20.0)
         monkeypatch.setattr(session.engine, "release", interrupted)
         with pytest.raises(Stop):
             owned.release()

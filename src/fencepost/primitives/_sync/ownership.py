@@ -31,6 +31,8 @@ class Ownership:
         self._state = StateLock()
         self._mine: set[int] = set()
         self._grants: dict[int, Grant] = {}
+        # Those that are not ours any more, and not given back yet.
+        self._parting: dict[Grant, None] = {}
         self._in_use: dict[int, int] = {}
         self._changed = runtime.Event()
         self._over = runtime.Event()
@@ -102,11 +104,8 @@ class Ownership:
         # A thread that is still at it takes nothing more: whatever it is granted from now on, it gives back.
         with self._state:
             self._mine = set()
-            grants = list(self._grants.items())
-        for number, grant in grants:
-            # Known until it is given back, so that whoever is interrupted here finds the rest again.
-            give_back([grant])
-            self._grants.pop(number, None)
+            self._part_with(list(self._grants))
+        self._give_back()
         self._changed.set()
         self._membership.release()
 
@@ -180,7 +179,18 @@ class Ownership:
         """Of what is not ours any more, unless somebody still works on it."""
         with self._state:
             idle = [number for number in self._grants if number not in self._mine and number not in self._in_use]
-            grants = [self._grants.pop(number) for number in idle]
-        if grants:
+            self._part_with(idle)
+        if self._parting:
             self._changed.set()
-            give_back(grants)
+            self._give_back()
+
+    def _part_with(self, numbers: list[int]) -> None:
+        for number in numbers:
+            self._parting[self._grants[number]] = None
+            del self._grants[number]
+
+    def _give_back(self) -> None:
+        """Each is known until it was given back, so that after an interruption the next one finds the rest."""
+        for grant in list(self._parting):
+            give_back([grant])
+            self._parting.pop(grant, None)
