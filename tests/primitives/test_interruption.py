@@ -1,7 +1,8 @@
 """An exception out of a signal handler, at each point of what is made of several locks: nothing is left held."""
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -15,6 +16,13 @@ pytestmark = pytest.mark.unit
 UNSAFE = ("call __enter__", "call __exit__", "c_return _getframe")
 # What is called before a session counts as closed.
 BEFORE_CLOSING = ("close", "is_gone", "check_open", "home")
+
+
+@pytest.fixture
+def thread() -> Iterator[ThreadPoolExecutor]:
+    """One of the test's own: an interruption may leave a limit for the calls of the thread that it comes to."""
+    with ThreadPoolExecutor(1) as thread:
+        yield thread
 
 
 def enter_twice(session: fencepost.Session) -> None:
@@ -35,7 +43,9 @@ def run_a_job(session: fencepost.Session) -> None:
 
 
 @pytest.mark.parametrize("work", [enter_twice, meet, run_a_job])
-def test_whatever_is_interrupted_anywhere_leaves_nothing_held(work: Callable[[fencepost.Session], None]) -> None:
+def test_whatever_is_interrupted_anywhere_leaves_nothing_held(
+    work: Callable[[fencepost.Session], None], thread: ThreadPoolExecutor
+) -> None:
     def tried() -> None:
         try:
             work(session)
@@ -45,7 +55,7 @@ def test_whatever_is_interrupted_anywhere_leaves_nothing_held(work: Callable[[fe
     with fencepost.connect(f"memory://{work.__name__}", ttl=600) as session:
         keeper = session.keeper()
         for point in itertools.count():
-            where = interrupt_at(point, tried)
+            where = thread.submit(interrupt_at, point, tried).result()
             if where is None:
                 break
             if any(unsafe in where for unsafe in UNSAFE):
@@ -70,12 +80,14 @@ def test_who_is_interrupted_as_it_becomes_a_worker_keeps_no_partition(monkeypatc
         assert session.names() == []
 
 
-def test_a_session_whose_end_is_interrupted_anywhere_holds_nothing_and_renews_nothing() -> None:
+def test_a_session_whose_end_is_interrupted_anywhere_holds_nothing_and_renews_nothing(
+    thread: ThreadPoolExecutor,
+) -> None:
     with fencepost.connect("memory://interrupted-end", ttl=600) as onlooker:
         for point in itertools.count():
             session = fencepost.connect("memory://interrupted-end", ttl=600)
             grant = session.lock("a").acquire()
-            where = interrupt_at(point, session.close)
+            where = thread.submit(interrupt_at, point, session.close).result()
             # Before these it is as if it had not been closed.
             if grant.held and where is not None and where.split(": ")[1].split()[1] in BEFORE_CLOSING:
                 session.close()
