@@ -11,7 +11,7 @@ from fencepost.core.claim import Ask
 from fencepost.core.duration import check_seconds, check_timeout
 from fencepost.core.job import Outcome, Tick, begun, ended, is_job, last
 from fencepost.core.schedule import Schedule
-from fencepost.errors import Lost, Unavailable, Uncertain
+from fencepost.errors import FencepostError, Lost, Unavailable, Uncertain
 from fencepost.primitives._async.acquirable import AsyncBlock, give_back, give_up
 from fencepost.session._async.grant import AsyncGrant
 from fencepost.session._async.limit import AsyncLimit
@@ -64,7 +64,12 @@ class AsyncRun:
             self._alarm.cancel()
         try:
             if self.grant.held:
-                await self.end(error="" if error is None else f"{type(error).__name__}: {error}")
+                try:
+                    await self.end(error="" if error is None else f"{type(error).__name__}: {error}")
+                except FencepostError:
+                    # What the body raised says more.
+                    if error is None:
+                        raise
                 if error is None:
                     await self._presence.clock.wait(self.grant.lost, self._began_at + self._at_least)
         finally:

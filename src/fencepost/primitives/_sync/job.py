@@ -11,7 +11,7 @@ from fencepost.core.claim import Ask
 from fencepost.core.duration import check_seconds, check_timeout
 from fencepost.core.job import Outcome, Tick, begun, ended, is_job, last
 from fencepost.core.schedule import Schedule
-from fencepost.errors import Lost, Unavailable, Uncertain
+from fencepost.errors import FencepostError, Lost, Unavailable, Uncertain
 from fencepost.primitives._sync.acquirable import Block, give_back, give_up
 from fencepost.session._sync.grant import Grant
 from fencepost.session._sync.limit import Limit
@@ -64,7 +64,12 @@ class Run:
             self._alarm.cancel()
         try:
             if self.grant.held:
-                self.end(error="" if error is None else f"{type(error).__name__}: {error}")
+                try:
+                    self.end(error="" if error is None else f"{type(error).__name__}: {error}")
+                except FencepostError:
+                    # What the body raised says more.
+                    if error is None:
+                        raise
                 if error is None:
                     self._presence.clock.wait(self.grant.lost, self._began_at + self._at_least)
         finally:
