@@ -51,8 +51,10 @@ class AsyncElection(AsyncAcquirable[AsyncGrant]):
 
     async def campaign(self, value: str, *, timeout: float | None = None) -> AsyncGrant:
         """Stand for election, and return once elected. `AcquireTimeout` if that takes too long."""
-        self._value = value
-        return await self.acquire(timeout=timeout)
+        # By an object of its own: others who campaign with this one say something else.
+        mine = type(self)(self._presence, self.name, value=value, healthy=self._healthy, check_every=self._check_every)
+        grant = self._leading = await mine.acquire(timeout=timeout)
+        return grant
 
     async def proclaim(self, value: str) -> None:
         """Change what the leader says of itself, without an election."""

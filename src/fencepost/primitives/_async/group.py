@@ -91,8 +91,8 @@ class AsyncGroup(AsyncAcquirable[AsyncMembership]):
 
     async def join(self, data: str = "") -> AsyncMembership:
         """Become a member, and say `data` of oneself."""
-        self._data = data
-        return await self.acquire()
+        # By an object of its own: others who join with this one say something else.
+        return await type(self)(self._presence, self.name, data=data).acquire()
 
     async def members(self) -> tuple[Member, ...]:
         """Who is there now, in order of arrival."""

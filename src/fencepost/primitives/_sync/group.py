@@ -91,8 +91,8 @@ class Group(Acquirable[Membership]):
 
     def join(self, data: str = "") -> Membership:
         """Become a member, and say `data` of oneself."""
-        self._data = data
-        return self.acquire()
+        # By an object of its own: others who join with this one say something else.
+        return type(self)(self._presence, self.name, data=data).acquire()
 
     def members(self) -> tuple[Member, ...]:
         """Who is there now, in order of arrival."""
