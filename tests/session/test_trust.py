@@ -11,6 +11,7 @@ from fencepost.engines.postgresql.address import locate
 from fencepost.engines.postgresql.trouble import not_let_in
 from fencepost.errors import EngineError, Unavailable
 from fencepost.session.trust import verdict
+from fencepost.testing.port import free_port
 from fencepost.testing.redis import shared_tls
 
 CALLS: dict[str, Callable[[fencepost.Session], object]] = {
@@ -39,6 +40,30 @@ async def test_a_certificate_that_is_not_trusted_is_refused_in_asyncio_too() -> 
     with pytest.raises(Refused, match=r"certificate.*check the certificates"):
         async with fencepost.connect_async(f"rediss://127.0.0.1:{port}", ttl=60):
             pass
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "redlock://127.0.0.1:{port},localhost:{port},LOCALHOST:{port}?tls=yes",
+        "redis+cluster://127.0.0.1:{port},localhost:{port}?tls=yes",
+        "redis+sentinel://127.0.0.1:{port},localhost:{port}/service?tls=yes",
+    ],
+)
+async def test_a_certificate_that_is_not_trusted_at_any_of_several_servers_is_refused(url: str) -> None:
+    port, _ = shared_tls()
+    with pytest.raises(Refused, match=r"certificate.*check the certificates"):
+        fencepost.connect(url.format(port=port), ttl=60).__enter__()
+    with pytest.raises(Refused, match=r"certificate.*check the certificates"):
+        async with fencepost.connect_async(url.format(port=port), ttl=60):
+            pass
+
+
+def test_a_server_that_is_down_beside_one_that_is_not_trusted_is_unavailable() -> None:
+    port, _ = shared_tls()
+    url = f"redis+cluster://127.0.0.1:{port},127.0.0.1:{free_port()}?tls=yes"
+    with pytest.raises(Unavailable, match="certificate"):
+        fencepost.connect(url, ttl=60).__enter__()
 
 
 @pytest.mark.unit

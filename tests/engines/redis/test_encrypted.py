@@ -9,7 +9,7 @@ from typing import NamedTuple
 import pytest
 
 import fencepost
-from fencepost import FencepostError, Unavailable
+from fencepost import FencepostError, Refused
 from fencepost.engines.redis.key import slot_of
 from fencepost.testing.binary import find_binary
 from fencepost.testing.certificate import make_certificate
@@ -113,5 +113,5 @@ async def test_a_cluster_is_reached_encrypted_at_each_of_its_servers(start_serve
     async with fencepost.connect_async(f"{url}?tls=yes&ca={papers.certificate}") as again:
         for name in names:
             await again.lock(name).acquire(timeout=60)
-    with pytest.raises(Unavailable, match="certificate"):
+    with pytest.raises(Refused, match="certificate"):
         fencepost.connect(f"{url}?tls=yes").lock("a").acquire(timeout=0)

@@ -1,5 +1,8 @@
 """What went wrong with Redis, in words, and whether trying again can help."""
 
+import ssl
+from collections.abc import Iterable
+
 from fencepost.engines.redis.resp import ReplyError
 from fencepost.errors import EngineError, Refused, Unavailable
 
@@ -45,7 +48,17 @@ def unreachable(error: BaseException, where: object, waited: float) -> Unavailab
     """
     if isinstance(error, TimeoutError | BlockingIOError):
         return Unavailable(f"redis at {where} did not answer within {waited:.3g} s")
-    return Unavailable(f"redis at {where} can not be reached: {str(error) or type(error).__name__}")
+    found = Unavailable(f"redis at {where} can not be reached: {str(error) or type(error).__name__}")
+    if isinstance(error, ssl.SSLError):
+        # Of any other nothing more is asked, and it would keep its connection.
+        found.__cause__ = error
+    return found
+
+
+def shared_cause(errors: Iterable[EngineError]) -> BaseException | None:
+    """Why none of several servers could be reached, if it is about certificates at all of them."""
+    causes = [error.__cause__ for error in errors]
+    return causes[0] if causes and all(isinstance(cause, ssl.SSLError) for cause in causes) else None
 
 
 def strange(where: object) -> Unavailable:

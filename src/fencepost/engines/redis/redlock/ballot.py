@@ -3,6 +3,7 @@
 from collections.abc import Callable, Collection
 
 from fencepost.engines.redis.resp import Reply
+from fencepost.engines.redis.trouble import shared_cause
 from fencepost.errors import EngineError, Refused, Unavailable
 
 # How long whoever is patient hears on.
@@ -108,7 +109,9 @@ class Ballot:
         # What stays as it is until somebody changes something; but a node that is down may come back.
         final = bool(self.failures) and all(isinstance(error, Refused) for error in self.failures.values())
         kind = Refused if final else Unavailable
-        return kind(f"{self.answered} of {len(self.replies)} nodes answered, and {majority} are needed: {why}")
+        found = kind(f"{self.answered} of {len(self.replies)} nodes answered, and {majority} are needed: {why}")
+        found.__cause__ = shared_cause(self.failures.values())
+        return found
 
 
 def any_reply(reply: Reply) -> bool:

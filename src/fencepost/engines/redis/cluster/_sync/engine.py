@@ -19,7 +19,7 @@ from fencepost.engines.redis.key import SLOTS, Shard, shard_of, slot_of
 from fencepost.engines.redis.resp import Reply, ReplyError, pack
 from fencepost.engines.redis.script import Script
 from fencepost.engines.redis.shape import is_page
-from fencepost.engines.redis.trouble import explain, strange
+from fencepost.engines.redis.trouble import explain, shared_cause, strange
 from fencepost.engines.redis.wire import threads as wire
 from fencepost.errors import EngineError, Unavailable
 
@@ -160,7 +160,7 @@ class Cluster(Server):
     def _map(self) -> dict[int, Node]:
         """Ask whoever answers first, those that are known before those that the URL names."""
         known = [*self._nodes.values(), *(self._node_at(seed.host, seed.port) for seed in self._seeds)]
-        failures = []
+        failures: list[EngineError] = []
         for node in dict.fromkeys(known):
             try:
                 reply = node.link.call(pack("CLUSTER", "SLOTS"))
@@ -171,14 +171,15 @@ class Cluster(Server):
                     node.link.reset()
                     raise strange(node.address)
             except EngineError as error:
-                failures.append(str(error))
+                failures.append(error)
                 continue
             owners: dict[int, Node] = {}
             for slots, host, port in ranges:
                 owners.update(dict.fromkeys(slots, self._node_at(host or node.address.host, port)))
             self._slots.update(owners)
             return owners
-        raise Unavailable(f"no server of the cluster answers: {'; '.join(failures)}")
+        why = "; ".join(str(error) for error in failures)
+        raise Unavailable(f"no server of the cluster answers: {why}") from shared_cause(failures)
 
 
 def _nobody_has(slot: int) -> Unavailable:

@@ -18,7 +18,7 @@ from fencepost.engines.redis.redlock.ballot import Ballot, any_reply
 from fencepost.engines.redis.redlock.fleet import aio as fleet
 from fencepost.engines.redis.resp import Reply, ReplyError, pack
 from fencepost.engines.redis.script import Script
-from fencepost.engines.redis.trouble import explain, strange
+from fencepost.engines.redis.trouble import explain, shared_cause, strange
 from fencepost.engines.redis.wire import aio as wire
 from fencepost.errors import EngineError, Unavailable
 
@@ -95,13 +95,14 @@ class AsyncMaster(AsyncServer):
                 try:
                     await self._check(address)
                 except EngineError as error:
-                    failures.append(str(error))
+                    failures.append(error)
                 else:
                     self._found = AsyncNode(address, self._patience)
                     return self._found
-        raise Unavailable(f"no sentinel knows a master of '{self._service}': {'; '.join(failures)}")
+        why = "; ".join(str(error) for error in failures)
+        raise Unavailable(f"no sentinel knows a master of '{self._service}': {why}") from shared_cause(failures)
 
-    async def _ask(self, known: Address | None) -> tuple[list[Address], list[str]]:
+    async def _ask(self, known: Address | None) -> tuple[list[Address], list[EngineError]]:
         """Whom most sentinels name, and why others do not. Not all are heard where a majority names the one we know."""
         size = len(self._sentinels)
         ballot = Ballot(size, size, any_reply)
@@ -109,14 +110,14 @@ class AsyncMaster(AsyncServer):
             ballot = Ballot(size, size // 2 + 1, lambda reply: self._named(reply) == known)
         command = pack("SENTINEL", "get-master-addr-by-name", self._service)
         await self._fleet.ask(None, [command] * size, ballot)
-        failures = [str(error) for error in ballot.failures.values()]
+        failures = list(ballot.failures.values())
         votes: Counter[Address] = Counter()
         for number, sentinel in enumerate(self._sentinels):
             address = self._named(ballot.replies[number])
             if address is not None:
                 votes[address] += 1
             elif number not in ballot.failures:
-                failures.append(f"the sentinel at {sentinel} knows no service '{self._service}'")
+                failures.append(Unavailable(f"the sentinel at {sentinel} knows no service '{self._service}'"))
         most = max(votes.values(), default=0)
         return [address for address, count in votes.items() if count == most], failures
 
