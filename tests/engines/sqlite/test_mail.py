@@ -169,6 +169,24 @@ async def test_a_cell_that_was_changed_by_a_task_that_is_cancelled_tells_all_who
 
 
 @pytest.mark.parametrize("folder_too", [False, True])
+def test_one_who_watches_a_cell_and_whose_box_was_deleted_is_told_of_what_changed_since(user, path, folder_too):
+    one, two = user(), user()
+    empty, folder, found = one.engine.cells.read("it"), path.with_name("locks.db-cells-mail"), []
+    watching = threading.Thread(
+        target=lambda: found.append(two.engine.cells.watch("it", empty.version, LONG)), daemon=True
+    )
+    watching.start()
+    until(lambda: folder.is_dir() and os.listdir(folder))
+    for box in folder.iterdir():
+        box.unlink()
+    if folder_too:
+        folder.rmdir()
+    assert one.engine.cells.write("it", "news", empty.version)
+    watching.join(AT_ONCE)
+    assert [cell.value for cell in found] == ["news"]
+
+
+@pytest.mark.parametrize("folder_too", [False, True])
 def test_one_whose_box_was_deleted_keeps_what_it_holds_and_finds_its_grant_when_it_renews(user, path, folder_too):
     one, two, three = user(), user(), user()
     kept, claim = two.hold("other"), one.hold("it")

@@ -44,13 +44,16 @@ class AsyncCells:
         until = self._now() + timeout
         box = Mailbox(self._mail)
         try:
-            box.open()
             while True:
+                if not box.is_there():
+                    # Not made yet, or somebody has cleared it away.
+                    box.move_out()
+                    box.open()
                 cell = await self._do(self._file.watch, key, box.name)
                 if cell.version != version or self._closed or self._now() >= until:
                     return cell
                 inbox, told = runtime.Inbox(box.inbox, LONGEST), None
-                while told is None and not self._closed and (left := until - self._now()) > 0:
+                while told is None and box.is_there() and not self._closed and (left := until - self._now()) > 0:
                     told = await inbox.receive(min(left, LONGEST_NAP))
         except OSError as error:
             raise explain(error, self._path) from error
