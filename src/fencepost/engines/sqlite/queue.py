@@ -10,7 +10,7 @@ from fencepost.core.claim import admitted
 from fencepost.engines.sqlite.mailbox import Letter, Mailbox
 from fencepost.engines.sqlite.place import Key, Place
 from fencepost.engines.sqlite.process import Identity, Peers
-from fencepost.engines.sqlite.row import Row, is_present, is_well_formed, requests
+from fencepost.engines.sqlite.row import Row, is_holder, is_present, is_well_formed, requests
 from fencepost.engines.sqlite.sql import STATEMENTS
 from fencepost.engines.sqlite.store import Store
 from fencepost.engines.sqlite.transfer import Transfer
@@ -63,7 +63,8 @@ class Queue:
         return result
 
     def is_alive(self, holder: str) -> bool:
-        return bool(self.store.execute(STATEMENTS["alive"], (holder, self.now())).fetchall())
+        """Whether it has a lease, by a record that can be read: nothing that stands on another one would be."""
+        return any(map(is_holder, self.store.execute(STATEMENTS["alive"], (holder, self.now())).fetchall()))
 
     def is_dead(self, row: Row) -> bool:
         return row.expires_at <= self.now() or self.peers.is_dead(row.process)

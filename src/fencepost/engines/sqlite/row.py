@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 from fencepost.core.claim import Ask, Claim, Mode, Request
 from fencepost.core.holder import Holder
+from fencepost.core.malformed import is_integer
 from fencepost.core.priority import priority_of
 from fencepost.engines.sqlite.process import Identity
 
@@ -11,6 +12,8 @@ MODES = {mode.value: mode for mode in Mode}
 # SQLite stores anything in any column.
 _CLAIM = (str, int, int, str, int, int, int, str, int, int, str, float)
 _PRESENCE = (float, int, int, int)
+# No system has greater ones, and none takes them.
+MOST_PID = 2**31 - 1
 
 
 class Row(NamedTuple):
@@ -56,19 +59,19 @@ class Row(NamedTuple):
 
 def is_well_formed(row: tuple[object, ...]) -> bool:
     """Whether a row is as we write it. What a stranger has left in the file may be anything."""
-    claim, (label, *presence, mailbox) = row[: len(_CLAIM)], row[len(_CLAIM) :]
-    return (
-        tuple(map(type, claim)) == _CLAIM
-        and claim[7] in MODES
-        and type(label) is str
-        and is_present(*presence)
-        and (mailbox is None or type(mailbox) is str)
-    )
+    claim, holder = row[: len(_CLAIM)], row[len(_CLAIM) :]
+    return tuple(map(type, claim)) == _CLAIM and claim[7] in MODES and is_holder(holder)
+
+
+def is_holder(row: tuple[object, ...]) -> bool:
+    """The same of the holder of a lease."""
+    label, *presence, mailbox = row
+    return type(label) is str and is_present(*presence) and (mailbox is None or type(mailbox) is str)
 
 
 def is_present(*presence: object) -> bool:
     """The same of when a lease ends, and of the process that has it."""
-    return tuple(map(type, presence)) == _PRESENCE
+    return tuple(map(type, presence)) == _PRESENCE and is_integer(presence[1], 0, MOST_PID)
 
 
 def requests(rows: list[Row]) -> dict[Request, list[Row]]:

@@ -32,6 +32,7 @@ class Settlement:
             queue.bury([request.holder.id])
             queue.places.pop(key, None)
             return gone(request)
+        promoted = False
         while True:
             place = queue.places.get(key)
             if place is not None:
@@ -53,9 +54,14 @@ class Settlement:
                 if place is None and not wait:
                     return Busy(_ahead(request, fronts))
                 return self.queued(request, fronts, place or self._stand(request))
-            elif place is not None:
+            elif place is not None and not promoted:
                 # Whoever freed the name died before it told us.
                 queue.promote(request.names)
+                promoted = True
+            elif place is not None:
+                # What stands there is not what was asked: somebody has changed it.
+                queue.places.pop(key, None)
+                self.remove(request)
             else:
                 self._insert(request, tuple(self._store.mint() for _ in request.asks), waiting=0)
 

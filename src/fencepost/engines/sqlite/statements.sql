@@ -50,7 +50,7 @@ ON CONFLICT (id) DO UPDATE SET ttl = ?3, expires_at = ?4
 UPDATE holder SET ttl = ?2, expires_at = ?3 WHERE id = ?1 AND expires_at > ?4 RETURNING evicted
 
 -- name: alive
-SELECT 1 FROM holder WHERE id = ?1 AND expires_at > ?2
+SELECT label, expires_at, pid, started, namespace, mailbox FROM holder WHERE id = ?1 AND expires_at > ?2
 
 -- name: claim
 INSERT INTO claim VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)
