@@ -9,6 +9,10 @@ from typing import Any
 import pytest
 
 import fencepost
+from fencepost._runtime.aio import BootClock
+from fencepost.contract import registry
+from fencepost.core.holder import Holder
+from fencepost.core.url import parse_url
 from fencepost.engines.redis.address import Address
 from fencepost.engines.redis.resp import Parser, ReplyError, bulk, pack
 from fencepost.engines.redis.wire import aio, threads
@@ -275,6 +279,19 @@ async def test_tasks_that_wait_for_one_to_connect_are_back_when_it_is() -> None:
         # In turn, each would have connected anew.
         assert server.calls < 10
         link.close()
+
+
+@pytest.mark.parametrize("kind", ["redis", "redis+cluster", "redis+sentinel"])
+async def test_so_are_those_that_wait_for_one_to_find_the_server(kind: str) -> None:
+    with Hostile(_say_nothing) as server:
+        options = "/service?sentinel_password=secret" if kind == "redis+sentinel" else ""
+        url = parse_url(f"{kind}://:secret@127.0.0.1:{server.port}{options}")
+        engine = registry.async_engine(kind)(url, clock=BootClock(), patience=0.5)
+        opens = (engine.lease_open(Holder(f"{number:024d}", "holder"), 60) for number in range(40))
+        ends = await asyncio.gather(*opens, return_exceptions=True)
+        assert [type(end) for end in ends] == [Unavailable] * 40
+        assert server.calls < 20
+        await engine.close()
 
 
 def test_a_thread_that_listens_is_not_kept_by_another_that_can_not(port: int) -> None:

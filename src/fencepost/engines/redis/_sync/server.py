@@ -3,12 +3,24 @@
 
 from collections.abc import Sequence
 
+from fencepost._runtime import threads as runtime
+from fencepost._runtime.clock import boottime
 from fencepost.engines.redis.address import Address
 from fencepost.engines.redis.resp import Reply, ReplyError, pack
 from fencepost.engines.redis.script import Script
 from fencepost.engines.redis.trouble import explain, strange
 from fencepost.engines.redis.wire import threads as wire
-from fencepost.errors import EngineError
+from fencepost.errors import EngineError, Unavailable
+
+
+class Limit(runtime.Limit):
+    """What takes several exchanges, or a turn to wait for, has the time of one."""
+
+    __slots__ = ()
+    late = Unavailable
+
+    def __init__(self, patience: float) -> None:
+        super().__init__(runtime.BootClock(), boottime() + patience)
 
 
 class Node:

@@ -7,12 +7,13 @@ from dataclasses import replace
 from typing import ClassVar
 
 from fencepost._runtime import aio as runtime
+from fencepost._runtime.clock import boottime
 from fencepost.core.holder import Holder
 from fencepost.core.traits import Traits
 from fencepost.core.url import Url
 from fencepost.drivers.tls import TLS_OPTIONS
 from fencepost.engines.redis._async.engine import AsyncRedisEngine
-from fencepost.engines.redis._async.server import AsyncNode, AsyncServer
+from fencepost.engines.redis._async.server import AsyncLimit, AsyncNode, AsyncServer
 from fencepost.engines.redis.address import OPTIONS, Address, addresses
 from fencepost.engines.redis.cluster.slot import moved_to, ranges_of
 from fencepost.engines.redis.key import SLOTS, Shard, shard_of, slot_of
@@ -40,7 +41,13 @@ class AsyncCluster(AsyncServer):
         self._mapping = runtime.Mutex()
 
     async def run(self, script: Script, command: bytes, slot: int) -> Reply:
-        node = self._slots.get(slot) or await self._find(slot)
+        node = self._slots.get(slot)
+        if node is None:
+            async with AsyncLimit(self._patience):
+                return await self._run(await self._find(slot), script, command, slot)
+        return await self._run(node, script, command, slot)
+
+    async def _run(self, node: AsyncNode, script: Script, command: bytes, slot: int) -> Reply:
         try:
             reply = await node.link.call(command)
             if type(reply) is int and script.counts:
@@ -149,8 +156,11 @@ class AsyncCluster(AsyncServer):
         return node
 
     async def _find(self, slot: int) -> AsyncNode:
-        async with self._mapping:
+        until = boottime() + self._patience
+        async with AsyncLimit(self._patience), self._mapping:
             if slot not in self._slots:
+                if boottime() >= until:
+                    raise Unavailable("the cluster was asked by another which server has which slot, and did not say")
                 await self._map()
             node = self._slots.get(slot)
         if node is None:
@@ -161,9 +171,14 @@ class AsyncCluster(AsyncServer):
         """Ask whoever answers first, those that are known before those that the URL names."""
         known = [*self._nodes.values(), *(self._node_at(seed.host, seed.port) for seed in self._seeds)]
         failures: list[EngineError] = []
-        for node in dict.fromkeys(known):
+        nodes = list(dict.fromkeys(known))
+        until = boottime() + self._patience
+        for number, node in enumerate(nodes):
+            # Half of what is left of the time, so that a silent one leaves some for the next.
+            share = (until - boottime()) / min(2, len(nodes) - number)
             try:
-                reply = await node.link.call(pack("CLUSTER", "SLOTS"))
+                async with AsyncLimit(share):
+                    reply = await node.link.call(pack("CLUSTER", "SLOTS"))
                 if isinstance(reply, ReplyError):
                     raise explain(reply, node.address)
                 ranges = ranges_of(reply)
@@ -171,6 +186,7 @@ class AsyncCluster(AsyncServer):
                     node.link.reset()
                     raise strange(node.address)
             except EngineError as error:
+                self._distrust(node)
                 failures.append(error)
                 continue
             owners: dict[int, AsyncNode] = {}

@@ -6,13 +6,14 @@ from collections.abc import Callable, Collection
 from dataclasses import replace
 
 from fencepost._runtime import aio as runtime
+from fencepost._runtime.clock import boottime
 from fencepost.contract.answer import Renewal
 from fencepost.core.claim import Claim
 from fencepost.core.holder import Holder
 from fencepost.core.url import Url
 from fencepost.drivers.tls import TLS_OPTIONS
 from fencepost.engines.redis._async.engine import AsyncRedisEngine
-from fencepost.engines.redis._async.server import AsyncNode, AsyncServer
+from fencepost.engines.redis._async.server import AsyncLimit, AsyncNode, AsyncServer
 from fencepost.engines.redis.address import MOST_PORT, OPTIONS, SENTINEL_PORT, Address, addresses, database
 from fencepost.engines.redis.redlock.ballot import Ballot, any_reply
 from fencepost.engines.redis.redlock.fleet import aio as fleet
@@ -49,7 +50,13 @@ class AsyncMaster(AsyncServer):
         self._found: AsyncNode | None = None
 
     async def run(self, script: Script, command: bytes, slot: int) -> Reply:
-        node = self._found or await self._find()
+        node = self._found
+        if node is None:
+            async with AsyncLimit(self._patience):
+                return await self._run(await self._find(), script, command)
+        return await self._run(node, script, command)
+
+    async def _run(self, node: AsyncNode, script: Script, command: bytes) -> Reply:
         try:
             return await node.run(script, command)
         except Unavailable:
@@ -87,9 +94,12 @@ class AsyncMaster(AsyncServer):
         node.close()
 
     async def _find(self) -> AsyncNode:
-        async with self._finding:
+        until = boottime() + self._patience
+        async with AsyncLimit(self._patience), self._finding:
             if self._found is not None:
                 return self._found
+            if boottime() >= until:
+                raise Unavailable(f"another asked for the master of '{self._service}', and nobody said it in time")
             named, failures = await self._ask(None)
             for address in named:
                 try:

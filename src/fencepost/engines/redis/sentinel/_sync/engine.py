@@ -6,13 +6,14 @@ from collections.abc import Callable, Collection
 from dataclasses import replace
 
 from fencepost._runtime import threads as runtime
+from fencepost._runtime.clock import boottime
 from fencepost.contract.answer import Renewal
 from fencepost.core.claim import Claim
 from fencepost.core.holder import Holder
 from fencepost.core.url import Url
 from fencepost.drivers.tls import TLS_OPTIONS
 from fencepost.engines.redis._sync.engine import RedisEngine
-from fencepost.engines.redis._sync.server import Node, Server
+from fencepost.engines.redis._sync.server import Limit, Node, Server
 from fencepost.engines.redis.address import MOST_PORT, OPTIONS, SENTINEL_PORT, Address, addresses, database
 from fencepost.engines.redis.redlock.ballot import Ballot, any_reply
 from fencepost.engines.redis.redlock.fleet import threads as fleet
@@ -49,7 +50,13 @@ class Master(Server):
         self._found: Node | None = None
 
     def run(self, script: Script, command: bytes, slot: int) -> Reply:
-        node = self._found or self._find()
+        node = self._found
+        if node is None:
+            with Limit(self._patience):
+                return self._run(self._find(), script, command)
+        return self._run(node, script, command)
+
+    def _run(self, node: Node, script: Script, command: bytes) -> Reply:
         try:
             return node.run(script, command)
         except Unavailable:
@@ -87,9 +94,12 @@ class Master(Server):
         node.close()
 
     def _find(self) -> Node:
-        with self._finding:
+        until = boottime() + self._patience
+        with Limit(self._patience), self._finding:
             if self._found is not None:
                 return self._found
+            if boottime() >= until:
+                raise Unavailable(f"another asked for the master of '{self._service}', and nobody said it in time")
             named, failures = self._ask(None)
             for address in named:
                 try:
