@@ -22,6 +22,7 @@ from fencepost.drivers.etcd.http2 import DATA, SETTINGS, frame
 from fencepost.primitives._async.session import AsyncSession
 from fencepost.primitives._sync.session import Session
 from fencepost.testing.contract import SITES
+from tests.support.hostile import Hostile
 
 pytestmark = pytest.mark.slow
 
@@ -166,3 +167,15 @@ async def _fail_over(scheme: str, url: str) -> None:
     async with session.lock("a", timeout=60.0):
         pass
     await session.close()
+
+
+@pytest.mark.parametrize("scheme", ["etcd", "zookeeper"])
+async def test_tasks_that_wait_for_one_to_connect_are_back_when_it_is(scheme: str) -> None:
+    with Hostile(lambda call, over: over.wait()) as server:
+        url = parse_url(f"{scheme}://127.0.0.1:{server.port}")
+        engine = registry.async_engine(scheme)(url, clock=aio.BootClock(), patience=0.5)
+        ends = await asyncio.gather(*(engine.look("a") for _ in range(30)), return_exceptions=True)
+        assert {type(end) for end in ends} == {fencepost.Unavailable}
+        # In turn, each would have connected anew.
+        assert server.calls < 15
+        await engine.close()

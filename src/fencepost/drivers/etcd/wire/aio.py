@@ -234,11 +234,15 @@ class Link:
         connection = self._connection
         if connection is not None and connection.is_usable:
             return connection
-        async with self._connecting:
-            connection = self._connection
-            if connection is None or not connection.is_usable:
-                connection = self._connection = await self.connect()
-            return connection
+        try:
+            # With the wait for another who connects: in turn, each would have as long in vain.
+            async with asyncio.timeout(self.patience), self._connecting:
+                connection = self._connection
+                if connection is None or not connection.is_usable:
+                    connection = self._connection = await self.connect()
+                return connection
+        except TimeoutError as error:
+            raise unreachable(error, self.endpoints.current, self.patience) from error
 
     def drop(self, connection: Connection) -> None:
         """Something went wrong there: the next call goes to the next member."""

@@ -22,6 +22,13 @@ LEAST_PATIENCE = 0.05
 MOST_CHALLENGES = 10
 
 
+class AsyncLimit(runtime.Limit):
+    """Who waits for another to connect waits no longer than for a server."""
+
+    __slots__ = ()
+    late = Unavailable
+
+
 class AsyncLink:
     """A session that lasts `timeout` seconds after the last thing the servers heard of it.
 
@@ -52,6 +59,7 @@ class AsyncLink:
         self._address = address
         self._timeout = max(1, round(timeout * 1000))
         self._on_event = on_event
+        self._clock = clock
         self._now = clock.now
         self._patience = patience
         self._hosts = random.sample(address.hosts, len(address.hosts))
@@ -84,11 +92,14 @@ class AsyncLink:
         if fork.generation() != self._generation:
             # It has the password of the session, and would take it away from its parent.
             raise SessionEnded(FOREIGN)
-        async with self._connecting:
+        until = self._now() + self._patience
+        async with AsyncLimit(self._clock, until), self._connecting:
             connection = self._connection
             if connection is None or connection.is_over:
                 if self.ended is not None:
                     raise SessionEnded(self.ended)
+                if self._now() >= until:
+                    raise Unavailable("another tried to connect to zookeeper, and nobody let it in")
                 if connection is not None:
                     self._last_zxid = max(self._last_zxid, connection.last_zxid)
                     self._connection = None
