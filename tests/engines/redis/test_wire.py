@@ -263,6 +263,12 @@ def test_a_long_list_in_many_pieces_is_read_once(monkeypatch: pytest.MonkeyPatch
     assert len(read) <= len(items) + 3 + len(pieces)
 
 
+def test_a_long_reply_is_read_by_whoever_sets_no_time(port: int) -> None:
+    text = "x" * 1_000_000
+    command(port, "SET", "a", text)
+    assert command(port, "GET", "a") == text.encode()
+
+
 def _say_nothing(call: socket.socket, over: threading.Event) -> None:
     over.wait()
 

@@ -79,7 +79,8 @@ class Connection(Wire):
             left = until - boottime()
             if left <= 0:
                 raise TimeoutError
-            self._hurry(left)
+            if left < math.inf:
+                self._hurry(left)
             self._take_in(self.recv(CHUNK))
 
     def _take_in(self, data: bytes) -> None:
