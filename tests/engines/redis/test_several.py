@@ -13,6 +13,7 @@ from fencepost.engines.redis._sync.engine import Engine
 from fencepost.testing.redis import command
 
 HOLDER, WAITER = Holder("0" * 24, "holder"), Holder("1" * 24, "waiter")
+MODES = [Mode.EXCLUSIVE, Mode.SHARED]
 LIST = f"fencepost\0asks\0{WAITER.id}"
 
 
@@ -73,6 +74,29 @@ def test_time_and_room_at_the_server_grow_with_the_number_of_names_not_its_squar
     (few, little), (many, much) = (cost(engine, port, count) for count in (20, 200))
     assert many < 15 * few
     assert much < 15 * little
+
+
+def test_names_that_are_free_are_granted_in_a_few_calls_each(engine: Engine, port: int) -> None:
+    engine.claim(several(2, 1), wait=False)
+    before = calls(port)
+    for serial, wait in ((2, False), (3, True)):
+        asks = tuple(Ask(f"{serial}/{name}", mode) for name, mode in zip(names(200), MODES * 100, strict=True))
+        granted = engine.claim(Request(WAITER, serial, asks), wait=wait)
+        assert isinstance(granted, Granted)
+        assert list(granted.tokens) == sorted(set(granted.tokens))
+        assert engine.claim(Request(WAITER, serial, asks), wait=wait) == granted
+    # Asked again, too.
+    assert calls(port) - before < 2 * 200 * 12
+
+
+def test_names_one_of_which_is_waited_for_are_not_granted_past_who_waits(engine: Engine, port: int) -> None:
+    held = hold(engine, "account/0001")
+    first = engine.claim(Request(HOLDER, 2, (Ask("account/0001"), Ask("account/0002"))), wait=True)
+    assert isinstance(first, Queued)
+    # Its queue alone is there.
+    assert isinstance(engine.claim(Request(WAITER, 1, (Ask("account/0002"), Ask("account/0003"))), wait=False), Busy)
+    assert engine.release(held)
+    assert isinstance(engine.wait(first, 60.0), Granted)
 
 
 def test_each_queue_shows_who_waits_and_how(engine: Engine) -> None:

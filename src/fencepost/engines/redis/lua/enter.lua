@@ -35,6 +35,33 @@ if count > 0 then
   end
 end
 
+-- Several names that nobody holds or waits for are granted without a place in their queues: it would cost the server,
+-- which is everybody's, five times as long.
+local function are_free()
+  local keys = {}
+  for _, ask in ipairs(asks) do
+    if string.sub(ask[2], 1, 1) == 'c' then
+      return false
+    end
+    keys[#keys + 1] = ask[1]
+    keys[#keys + 1] = queue_of(ask[1])
+    keys[#keys + 1] = hold_of(ask[1])
+  end
+  for start = 1, #keys, 999 do
+    if redis.call('EXISTS', unpack(keys, start, math.min(start + 998, #keys))) > 0 then
+      return false
+    end
+  end
+  return true
+end
+if list and count == 0 and are_free() then
+  local won = { 1 }
+  for _, ask in ipairs(asks) do
+    won[#won + 1] = hold(ask[1], ask[2], ask[3], mine)
+  end
+  return won
+end
+
 local fresh = false
 for _, ask in ipairs(asks) do
   fresh = fresh or not redis.call('ZSCORE', queue_of(ask[1]), member_of(mine, ask))

@@ -266,7 +266,7 @@ local function promote(lock)
       return
     end
     for _, ask in ipairs(asks) do
-      if ask[1] ~= lock then
+      if ask[1] ~= lock and ask[2] ~= 'x' then
         promote(ask[1])
       end
     end
