@@ -4,10 +4,12 @@ from typing import Any
 
 import pytest
 
+from fencepost._runtime.clock import boottime
 from fencepost.core.claim import Ask, Request
 from fencepost.core.holder import Holder
 from fencepost.engines.redis.key import Place
 from fencepost.engines.redis.redlock.agreement import agree
+from fencepost.engines.redis.redlock.answer import ahead
 from fencepost.engines.redis.redlock.ballot import Ballot, is_vote
 from fencepost.engines.redis.redlock.lease import Entry, Lease, Vote
 from fencepost.engines.redis.redlock.renewal import compose, judge
@@ -57,6 +59,16 @@ def test_too_few_answers_are_no_answer() -> None:
 def test_a_token_that_a_majority_proposed_needs_no_write_back_also_if_another_is_higher() -> None:
     assert agree([5, 5, 9, 5, 9], 3) == (5, True)
     assert agree([5, 5, 9], 3) == (9, False)
+
+
+def test_a_node_that_names_ever_so_many_ahead_is_heard_to_its_end() -> None:
+    """Counted anew for each of them it would take minutes."""
+    _, entry = held()
+    texts = [b"fp:%d:1:%d:0:" % (number % 2, number + 1) for number in range(100_000)]
+    reply = [0, 5000, 0, *(word for text in texts for word in (b"a", b"x", text))]
+    began_at = boottime()
+    assert {claim.holder.id for claim in ahead(entry, [reply, None, None], 2)} == {"0", "1"}
+    assert boottime() - began_at < 20.0
 
 
 def held(*nodes: int, sent_at: float = 0.0) -> tuple[Lease, Entry]:

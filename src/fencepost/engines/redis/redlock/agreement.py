@@ -5,6 +5,7 @@ accepted while its vote was with us is above every earlier one, and below every 
 a node in common.
 """
 
+from collections import Counter
 from collections.abc import Iterable
 from typing import NamedTuple
 
@@ -20,7 +21,5 @@ def agree(proposals: Iterable[int], majority: int) -> Agreement:
     found = list(proposals)
     if found.count(found[0]) >= majority:
         return Agreement(found[0], True)
-    for token in set(found):
-        if found.count(token) >= majority:
-            return Agreement(token, True)
-    return Agreement(max(found), False)
+    token, count = Counter(found).most_common(1)[0]
+    return Agreement(token, True) if count >= majority else Agreement(max(found), False)

@@ -1,5 +1,7 @@
 """What nodes answer to a claim: votes, places in queues, and who is in the way."""
 
+from collections import Counter
+
 from fencepost.core.claim import Claim
 from fencepost.engines.redis import record
 from fencepost.engines.redis.redlock.agreement import agree
@@ -35,11 +37,11 @@ def note_votes(lease: Lease, entry: Entry, replies: list[Reply | None], sent_at:
 
 def ahead(entry: Entry, replies: list[Reply | None], majority: int) -> tuple[Claim, ...]:
     """Who is in the way, as most nodes say."""
-    said = [text for reply in replies if type(reply) is list and reply[0] == 0 for text in reply[5::3]]
+    said = Counter(text for reply in replies if type(reply) is list and reply[0] == 0 for text in reply[5::3])
     found: dict[tuple[str, int], list[Claim]] = {}
-    for text in set(said):
+    for text, count in said.items():
         claim = record.claim_of(entry.name, entry.place.lock, text)
-        found.setdefault((claim.holder.id, claim.serial), []).extend([claim] * said.count(text))
+        found.setdefault((claim.holder.id, claim.serial), []).extend([claim] * count)
     most = max((len(claims) for claims in found.values()), default=0)
     return tuple(agreed(claims, majority) for claims in found.values() if len(claims) == most)
 
