@@ -281,3 +281,25 @@ def test_a_slot_that_another_thread_claims_in_during_a_renewal_does_no_harm() ->
     lease.home = (0, shard_of(0))
     assert [batch.slot for batch in lease.renewals()] == [0]
     assert set(lease.slots) == {0}
+
+
+def test_whose_place_nobody_says_is_asked_for_once_in_a_renewal(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    holder = holder_at(0)
+    engine.lease_open(holder, 300)
+    for serial in range(3):
+        assert isinstance(engine.claim(Request(holder, serial, (Ask(name_at(serial)),)), wait=False), Granted)
+    asked: list[None] = []
+
+    def say_nothing() -> None:
+        asked.append(None)
+        raise Unavailable("nobody answers")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(engine._server, "_map", say_nothing)
+        engine._server._slots.clear()
+        with pytest.raises(Unavailable, match="nobody answers"):
+            engine.lease_renew(holder, 300, ())
+    assert len(asked) == 1
+    assert engine.lease_renew(holder, 300, ()).alive

@@ -69,11 +69,19 @@ class Cluster(Server):
         """All servers at once, each with all that is for it."""
         replies: list[Reply | EngineError] = [None] * len(commands)
         groups: dict[Node, list[int]] = {}
+        trouble: EngineError | None = None
         for index, (slot, _) in enumerate(commands):
-            try:
-                groups.setdefault(self._slots.get(slot) or self._find(slot), []).append(index)
-            except EngineError as error:
-                replies[index] = error
+            node = self._slots.get(slot)
+            if node is None and trouble is None:
+                try:
+                    node = self._find(slot)
+                except EngineError as error:
+                    # Nobody says where the other slots are, either: to ask for each of them takes too long.
+                    trouble = error
+            if node is None:
+                replies[index] = trouble
+            else:
+                groups.setdefault(node, []).append(index)
         work = [
             (node.link, b"".join(commands[index][1] for index in indices), len(indices))
             for node, indices in groups.items()
