@@ -40,10 +40,11 @@ def several(count: int, serial: int = 1) -> Request:
     return Request(WAITER, serial, tuple(map(Ask, names(count))))
 
 
-def calls(port: int) -> int:
+def calls(port: int, which: str = "") -> int:
     """How many commands the server has run, in scripts or not."""
     lines = command(port, "INFO", "commandstats").decode().split()
-    return sum(int(line.partition("calls=")[2].partition(",")[0]) for line in lines if line.startswith("cmdstat"))
+    lines = [line for line in lines if line.startswith(f"cmdstat_{which}")]
+    return sum(int(line.partition("calls=")[2].partition(",")[0]) for line in lines)
 
 
 def size(port: int) -> int:
@@ -168,6 +169,21 @@ def test_a_renewal_of_more_locks_than_fit_in_a_batch_keeps_each_of_them(engine: 
     assert engine.lease_renew(WAITER, 600, claims) == Renewal(True)
     # The lease was of 120 s before.
     assert min(command(port, "PTTL", name) for name in names(1_001)) > 200_000
+
+
+def test_why_many_are_gone_is_read_once(engine: Engine, port: int) -> None:
+    granted = engine.claim(several(50), wait=False)
+    assert isinstance(granted, Granted)
+    claims = [Claim(WAITER, 1, Ask(name), token) for name, token in zip(names(50), granted.tokens, strict=True)]
+    engine.evict(names(50)[7], "operator")
+    for name in names(50)[8:]:
+        command(port, "DEL", name)
+    before = calls(port, "lrange")
+    renewal = engine.lease_renew(WAITER, 120, claims)
+    assert calls(port, "lrange") == before + 1
+    reasons = {name: reason for _, name, reason in renewal.gone}
+    assert reasons.pop(names(50)[7]) == "evicted by operator"
+    assert list(reasons) == names(50)[8:]
 
 
 def test_a_lock_that_goes_on_as_a_read_lock_still_ends_with_its_lease(engine: Engine, port: int) -> None:

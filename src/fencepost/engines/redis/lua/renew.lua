@@ -12,16 +12,25 @@ local ttl = ARGV[1] + 0
 local time = redis.call('TIME')
 local now = math.floor(time[1] * 1000 + time[2] / 1000)
 local amiss = {}
-local function why_gone(own)
-  local id, serial, token = string.match(own, '^f?p?:?#?([^:]*):([^:]*):(%d+)')
+-- By whom each was evicted, read once for all that are gone.
+local evictions
+local function read_evictions()
+  evictions = {}
   -- All names share the record: what somebody else has put there must not stop the renewal of them all.
   for _, entry in ipairs(redis.pcall('LRANGE', KEYS[3], 0, -1)) do
     local read, record = pcall(cjson.decode, entry)
-    if read and type(record) == 'table' and record[2] == token and record[3] == id then
-      return 'evicted by ' .. tostring(record[5])
+    if read and type(record) == 'table' and type(record[2]) == 'string' and type(record[3]) == 'string' then
+      local key = record[3] .. ':' .. record[2]
+      evictions[key] = evictions[key] or 'evicted by ' .. tostring(record[5])
     end
   end
-  return ''
+end
+local function why_gone(own)
+  local id, serial, token = string.match(own, '^f?p?:?#?([^:]*):([^:]*):(%d+)')
+  if not evictions then
+    read_evictions()
+  end
+  return evictions[id .. ':' .. token] or ''
 end
 local function grow(key)
   if redis.call('PTTL', key) < ttl then

@@ -22,4 +22,6 @@ def agree(proposals: Iterable[int], majority: int) -> Agreement:
     if found.count(found[0]) >= majority:
         return Agreement(found[0], True)
     token, count = Counter(found).most_common(1)[0]
-    return Agreement(token, True) if count >= majority else Agreement(max(found), False)
+    if count >= majority:
+        return Agreement(token, True)
+    return Agreement(max(found), False)

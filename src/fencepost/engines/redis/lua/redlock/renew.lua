@@ -14,17 +14,25 @@ redis.call('SET', KEYS[1], timely and ARGV[2] or epoch or ARGV[2], 'PX', ttl)
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
 local amiss = { known }
-local function why_gone(key)
+-- By whom each was evicted, read once for all that are gone.
+local evictions
+local function read_evictions()
+  evictions = {}
   -- All names share the record: what somebody else has put there must not stop the renewal of them all.
   for _, entry in ipairs(redis.pcall('LRANGE', KEYS[3], 0, -1)) do
     local read, record = pcall(cjson.decode, entry)
     local text = read and type(record) == 'table' and type(record[4]) == 'string' and record[4] or ''
     local evicted = string.match(text, '^fp:([^:]*:[^:]*):') or string.match(text, '^#([^:]*:[^:]*):')
-    if evicted == key then
-      return '!' .. tostring(record[5])
+    if evicted then
+      evictions[evicted] = evictions[evicted] or '!' .. tostring(record[5])
     end
   end
-  return '-'
+end
+local function why_gone(key)
+  if not evictions then
+    read_evictions()
+  end
+  return evictions[key] or '-'
 end
 local function grow(key)
   if redis.call('PTTL', key) < ttl then
