@@ -313,7 +313,8 @@ def test_nobody_waits_for_the_name_of_one_node(nodes: list[ServerProcess], monke
         if host == "stuck.example" and not options.get("flags"):
             known.wait(20.0)
             found.append(host)
-        return look_up("127.0.0.1" if host == "stuck.example" else host, port, *args, **options)
+            host = "127.0.0.1"
+        return look_up(host, port, *args, **options)
 
     monkeypatch.setattr(socket, "getaddrinfo", stuck)
     hosts = ["127.0.0.1", "127.0.0.1", "stuck.example"]
