@@ -7,11 +7,12 @@ import socket
 import sqlite3
 import threading
 import time
+from pathlib import Path
 
 import pytest
 
 from fencepost import EngineError, Unavailable
-from fencepost._runtime import aio
+from fencepost._runtime import aio, threads
 from fencepost.contract.answer import Cell, Gone, Granted, Queued
 from fencepost.core.claim import Ask, Claim, Mode, Request
 from fencepost.core.holder import Holder
@@ -168,6 +169,15 @@ async def test_a_cell_that_was_changed_by_a_task_that_is_cancelled_tells_all_who
     await engine.close()
 
 
+def delete_boxes(folder: Path, folder_too: bool) -> None:
+    if folder_too:
+        # In one step: whoever looks meanwhile makes another box.
+        folder.rename(folder.with_name("deleted"))
+        folder = folder.with_name("deleted")
+    for box in folder.iterdir():
+        box.unlink()
+
+
 @pytest.mark.parametrize("folder_too", [False, True])
 def test_one_who_watches_a_cell_and_whose_box_was_deleted_is_told_of_what_changed_since(user, path, folder_too):
     one, two = user(), user()
@@ -177,10 +187,7 @@ def test_one_who_watches_a_cell_and_whose_box_was_deleted_is_told_of_what_change
     )
     watching.start()
     until(lambda: folder.is_dir() and os.listdir(folder))
-    for box in folder.iterdir():
-        box.unlink()
-    if folder_too:
-        folder.rmdir()
+    delete_boxes(folder, folder_too)
     assert one.engine.cells.write("it", "news", empty.version)
     watching.join(AT_ONCE)
     assert [cell.value for cell in found] == ["news"]
@@ -195,10 +202,7 @@ def test_one_whose_box_was_deleted_keeps_what_it_holds_and_finds_its_grant_when_
     waiter = threading.Thread(target=lambda: answers.append(two.engine.wait(queued, LONG)), daemon=True)
     waiter.start()
     folder = path.with_name("locks.db-mail")
-    for box in folder.iterdir():
-        box.unlink()
-    if folder_too:
-        folder.rmdir()
+    delete_boxes(folder, folder_too)
     assert one.engine.release(claim)
     assert [standing.claim for standing in three.engine.look("other").holders] == [kept]
     assert two.engine.lease_renew(two.holder, LONG, (kept,)).alive
@@ -209,6 +213,35 @@ def test_one_whose_box_was_deleted_keeps_what_it_holds_and_finds_its_grant_when_
     queued = two.queue("a third")
     one.engine.release(claim)
     assert two.engine._mailbox.take() is not None
+
+
+def test_one_who_reads_a_box_that_is_closed_for_a_new_one_finds_its_grant(user, path, monkeypatch):
+    one, two = user(), user()
+    claim, queued, answers, failed = one.hold("it"), two.queue("it"), [], threading.Event()
+    receive, make_box = threads.Inbox.receive, two.engine._mailbox.open
+
+    def note_failure(inbox: threads.Inbox, timeout: float) -> bytes | None:
+        try:
+            return receive(inbox, timeout)
+        except OSError:
+            failed.set()
+            raise
+
+    def make_box_late() -> None:
+        assert failed.wait(AT_ONCE)
+        make_box()
+
+    monkeypatch.setattr(threads.Inbox, "receive", note_failure)
+    monkeypatch.setattr(two.engine._mailbox, "open", make_box_late)
+    waiter = threading.Thread(target=lambda: answers.append(two.engine.wait(queued, LONG)), daemon=True)
+    waiter.start()
+    until(lambda: two.engine._room._reader)
+    for box in path.with_name("locks.db-mail").iterdir():
+        box.unlink()
+    assert one.engine.release(claim)
+    assert two.engine.lease_renew(two.holder, LONG, ()).alive
+    waiter.join(AT_ONCE)
+    assert [type(answer) for answer in answers] == [Granted]
 
 
 def test_a_waiter_that_died_after_its_box_was_deleted_is_passed_over_at_once(user, child, path):

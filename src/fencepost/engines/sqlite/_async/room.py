@@ -119,8 +119,9 @@ class AsyncRoom:
             # What we may have taken out of the box, and not handed out, is lost: all must look. (A cancelled task
             # has taken nothing.)
             self._hand_out(None)
-            # Or the mailbox was closed under us, and every place stirred.
-            if not (self._closed and isinstance(error, (OSError, ValueError))):
+            # Or the mailbox was closed under us, for good or for a new one, and every place stirred.
+            left_us = self._closed or self._box.name != self._address
+            if not (left_us and isinstance(error, (OSError, ValueError))):
                 raise
 
     async def _stay_awake(self, place: Place) -> bytes | None:
