@@ -1,11 +1,13 @@
 """A host with several addresses: a silent one is left for the next, in both flavours."""
 
+import asyncio
 import socket
 from collections.abc import Iterator
 from contextlib import ExitStack
 from typing import Any
 
 import pytest
+import uvloop
 
 from fencepost._runtime import protocol, wire
 
@@ -17,10 +19,12 @@ HOST = "two.example"
 
 
 class Listener(protocol.Protocol):
-    transport: Any = None
+    @property
+    def transport(self) -> Any:
+        return self._transport
 
     def connection_made(self, transport: Any) -> None:
-        self.transport = transport
+        self._transport = transport
 
 
 @pytest.fixture
@@ -53,3 +57,19 @@ async def test_a_task_leaves_a_silent_address(server: socket.socket) -> None:
 def test_a_thread_leaves_a_silent_address(server: socket.socket) -> None:
     with wire.dial(HOST, 1, PATIENCE, None) as made:
         assert made.getpeername() == server.getsockname()
+
+
+class Uvloop(uvloop.Loop):
+    async def getaddrinfo(self, host: Any, port: Any, **options: Any) -> Any:
+        return socket.getaddrinfo(host, port, **options)
+
+
+def test_under_uvloop_a_silent_address_is_left(server: socket.socket) -> None:
+    async def dial() -> None:
+        made = Listener()
+        await protocol.dial(made, HOST, 1, None, PATIENCE)
+        assert made.transport.get_extra_info("peername") == server.getsockname()
+        made.transport.abort()
+
+    with asyncio.Runner(loop_factory=Uvloop) as runner:
+        runner.run(dial())

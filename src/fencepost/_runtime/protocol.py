@@ -31,6 +31,10 @@ class Protocol(asyncio.BufferedProtocol):
     def data_received(self, data: bytes) -> None:
         raise NotImplementedError
 
+    @property
+    def is_made(self) -> bool:
+        return self._transport is not None
+
     def get_buffer(self, sizehint: int) -> memoryview:
         return self._room
 
@@ -58,23 +62,20 @@ async def dial(protocol: Protocol, host: str, port: int, tls: ssl.SSLContext | N
     """
     loop = asyncio.get_running_loop()
     until = loop.time() + patience
+    name = None if tls is None else host
     found = numeric(host, port) or await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     for left in range(len(found), 0, -1):
-        family, kind, number, _, address = found[-left]
-        made = socket.socket(family, kind, number)
+        family, _, _, _, address = found[-left]
+        ip, at = str(address[0]), int(address[1])
         try:
-            made.setblocking(False)
+            # The loop makes the socket: uvloop does not survive one that it is given, and that is closed beside it.
             async with asyncio.timeout((until - loop.time()) / left):
-                await loop.sock_connect(made, address)
-                break
-        except BaseException as error:
-            made.close()
-            if left == 1 or not isinstance(error, OSError):
+                await loop.create_connection(lambda: protocol, ip, at, family=family, ssl=tls, server_hostname=name)
+                return
+        except OSError:
+            if left == 1 or protocol.is_made:
                 raise
-    else:
-        raise OSError(f"'{host}' has no address")
-    name = None if tls is None else host
-    await loop.create_connection(lambda: protocol, sock=made, ssl=tls, server_hostname=name)
+    raise OSError(f"'{host}' has no address")
 
 
 _open: "WeakSet[Protocol]" = WeakSet()
