@@ -74,6 +74,7 @@ def test_a_server_that_is_down_beside_one_that_is_not_trusted_is_unavailable() -
         ('connection failed: server certificate for "b" does not match host name "a"', Refused),
         ("connection failed: SSL error: tlsv1 alert unknown ca", Refused),
         ("connection failed: Connection refused", Unavailable),
+        ("could not translate host name 'certificate.invalid' to address: unknown", Unavailable),
     ],
 )
 def test_what_libpq_says_of_certificates_is_known(said: str, kind: type[EngineError]) -> None:

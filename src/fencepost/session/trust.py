@@ -1,5 +1,7 @@
 """Whether an engine can be reached at all, or is not the one that we are to trust."""
 
+import sys
+
 from fencepost.errors import EngineError, Refused, Unavailable
 
 # What OpenSSL says of certificates: of the server's, or, told by the server, of ours.
@@ -15,9 +17,10 @@ def verdict(error: EngineError) -> EngineError:
     cause = error.__cause__
     if not isinstance(error, Unavailable) or cause is None:
         return error
-    # Not before: most programs do without.
-    import ssl
-
+    # Whoever has met a certificate has loaded it: most programs do without.
+    ssl = sys.modules.get("ssl")
+    if ssl is None:
+        return error
     reason = getattr(cause, "reason", None) or ""
     theirs = isinstance(cause, ssl.SSLCertVerificationError)
     if theirs or (isinstance(cause, ssl.SSLError) and any(each in reason for each in REASONS)):

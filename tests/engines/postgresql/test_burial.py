@@ -4,7 +4,7 @@ import threading
 
 import fencepost
 from fencepost import EngineError
-from fencepost.contract.answer import Granted
+from fencepost.contract.answer import Granted, Queued
 from fencepost.core.claim import Ask, Request
 from fencepost.testing.condition import until
 from fencepost.testing.postgresql import connect, query
@@ -56,3 +56,14 @@ def test_two_who_find_the_same_two_dead_in_another_order_do_not_wait_for_each_ot
         assert errors == []
         for session, request in wanted.items():
             assert isinstance(session.engine.claim(request, wait=False), Granted)
+
+
+def test_a_waiter_behind_one_that_another_transaction_has_just_buried_is_told_to_look_at_once(port: int) -> None:
+    with fencepost.connect(at(port), ttl=300) as dead, fencepost.connect(at(port), ttl=300) as session:
+        dead.lock("a").acquire()
+        request = session.keeper().request((Ask("a"),))
+        assert isinstance(session.engine.claim(request, wait=True), Queued)
+        query(port, "UPDATE fencepost.lease SET expires_at = '-infinity' WHERE id = %s", dead.keeper().holder.id)
+        ((answer,),) = query(port, "SELECT fencepost.ahead(%s, %s)", request.holder.id, request.serial)
+        assert answer["again"] == 0
+        session.engine.withdraw(request)

@@ -283,3 +283,22 @@ async def test_a_task_that_can_not_be_told_to_stop_waiting_costs_the_locks_on_ot
             await theirs.release()
             await held.release()
             await other.lock("held").acquire(timeout=60)
+
+
+def test_a_renewal_that_fails_leaves_no_connection_in_use(port: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    with fencepost.connect(at(port, ADVISORY), ttl=300) as session:
+        shared = [session.rwlock("a").read().acquire() for _ in range(2)]
+        holder = session.keeper().holder
+        holds = list(session.engine._leases[holder.id].holds)
+        assert len(holds) > 1
+
+        def fail(hold: object) -> None:
+            raise Unavailable("not now")
+
+        with monkeypatch.context() as patch:
+            patch.setattr(session.engine, "_keep", fail)
+            with pytest.raises(Unavailable, match="not now"):
+                session.engine.lease_renew(holder, 300, ())
+        assert [hold.users for hold in holds] == [0] * len(holds)
+        for grant in shared:
+            grant.release()

@@ -163,3 +163,9 @@ async def test_a_session_goes_on_to_the_next_host(port: int, hole: str) -> None:
 def test_one_host_is_asked_as_before(port: int, scheme: str) -> None:
     with fencepost.connect(at(port, scheme, "?host=127.0.0.1"), ttl=60) as session:
         session.lock("a").acquire().release()
+
+
+@pytest.mark.unit
+def test_what_cannot_be_the_name_of_a_host_is_not_reached(scheme: str) -> None:
+    with pytest.raises(Unavailable, match=r"could not translate host name 'a\.\.b'"):
+        fencepost.connect(f"{scheme}://a..b/postgres", ttl=60).__enter__()

@@ -58,8 +58,9 @@ def _routes(address: Address, until: float) -> Generator[Step, bool, tuple[list[
         try:
             # A path is a Unix socket.
             addresses = [""] if host.startswith(("/", "@")) else (yield from _resolve(host, port or PORT, share))
-        except OSError as error:
-            wrong.append(f"could not translate host name '{host}' to address: {error.strerror}")
+        except (OSError, UnicodeError) as error:
+            why = getattr(error, "strerror", None) or error
+            wrong.append(f"could not translate host name '{host}' to address: {why}")
             continue
         for each in addresses:
             words = {"host": host, "hostaddr": each or None, "port": port}

@@ -36,8 +36,18 @@ PASSING_GREETINGS = (
     "query_wait_timeout",
     "server_login_retry",
 )
-# In libpq's words: the certificate of the server, or ours, which the server does not take.
-CERTIFICATE = ("certificate", "unknown ca")
+# In libpq's words: the certificate of the server, or ours, which the server does not take. Hosts and users may be named
+# after certificates, so no word of these stands alone.
+CERTIFICATE = (
+    "certificate verify failed",
+    "server certificate for ",
+    "root certificate file ",
+    "alert unknown ca",
+    "alert bad certificate",
+    "alert certificate ",
+    "certificate required",
+    "requires a valid client certificate",
+)
 
 
 class ServerError(Exception):

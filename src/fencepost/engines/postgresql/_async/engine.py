@@ -190,7 +190,7 @@ class AsyncPostgresqlEngine:
                 return Gone(waiter.over)
             if waiter.tokens:
                 tokens, waiter.tokens = waiter.tokens, ()
-                if min(tokens) > waiter.place:
+                if len(tokens) == len(request.asks) and min(tokens) > waiter.place:
                     self._waiters.pop(waiter.key, None)
                     return Granted(tokens)
             answer = await self.claim(request, wait=True)

@@ -127,7 +127,9 @@ BEGIN
     RETURN (
         SELECT json_build_object(
             'ahead', coalesce(json_agg({schema}.record(other) ORDER BY mine.part, other.ticket), '[]'),
-            'again', greatest(0, extract(epoch FROM min(lease.expires_at) - clock_timestamp()) * 1000),
+            -- -infinity: buried by another transaction just now. Servers before 17 do not subtract that.
+            'again', greatest(
+                0, extract(epoch FROM min(greatest(lease.expires_at, 'epoch')) - clock_timestamp()) * 1000),
             'ticket', (SELECT min(ticket) FROM {schema}.claim WHERE holder = _holder AND serial = _serial))
         FROM {schema}.claim AS mine
         LEFT JOIN LATERAL (

@@ -8,7 +8,7 @@ BEGIN
     IF NOT EXISTS (SELECT FROM {schema}.life WHERE one AND started = pg_postmaster_start_time()) THEN
         PERFORM setval('{schema}.token', greatest(
             (SELECT last_value FROM {schema}.token)
-                + CASE WHEN EXISTS (SELECT FROM {schema}.life WHERE one) THEN 0 ELSE 4294967296 END,
+                + CASE WHEN EXISTS (SELECT FROM {schema}.life WHERE one) THEN 1048576 ELSE 4294967296 END,
             (extract(epoch FROM clock_timestamp()) * 1000000)::bigint));
         INSERT INTO {schema}.life VALUES (true, pg_postmaster_start_time())
         ON CONFLICT (one) DO UPDATE SET started = excluded.started;

@@ -115,10 +115,12 @@ class AdvisoryEngine:
         lease = self._leases.get(holder.id)
         if lease is None or lease.is_over():
             return Renewal(alive=False)
-        for hold in lease.to_keep():
-            try:
+        keeping = lease.to_keep()
+        try:
+            for hold in keeping:
                 self._keep(hold)
-            finally:
+        finally:
+            for hold in keeping:
                 lease.done(hold)
         if lease.is_over():
             return Renewal(alive=False)
