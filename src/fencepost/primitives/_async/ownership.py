@@ -65,20 +65,24 @@ class AsyncOwnership:
     @asynccontextmanager
     async def using(self, number: int) -> AsyncIterator[AsyncGrant]:
         """Work on one partition: it is handed over to another worker only after the block."""
-        with self._state:
-            grant = self._grants.get(number)
-            if grant is None or not grant.held or number not in self._mine:
-                raise NotHeld(f"partition {number} of '{self._name}' is not ours, or not any more")
-            self._in_use[number] = self._in_use.get(number, 0) + 1
+        counted = False
         try:
+            # Inside: a signal may be taken on the way out of the `with`, too.
+            with self._state:
+                grant = self._grants.get(number)
+                if grant is None or not grant.held or number not in self._mine:
+                    raise NotHeld(f"partition {number} of '{self._name}' is not ours, or not any more")
+                self._in_use[number] = self._in_use.get(number, 0) + 1
+                counted = True
             yield grant
         finally:
-            with self._state:
-                self._in_use[number] -= 1
-                if not self._in_use[number]:
-                    del self._in_use[number]
-            if number not in self._mine:
-                await runtime.shielded(self._let_go())
+            if counted:
+                with self._state:
+                    self._in_use[number] -= 1
+                    if not self._in_use[number]:
+                        del self._in_use[number]
+                if number not in self._mine:
+                    await runtime.shielded(self._let_go())
 
     async def watch(self) -> AsyncIterator[dict[int, AsyncGrant]]:
         """What is ours, now and after every change."""

@@ -82,11 +82,12 @@ class AsyncSettlement:
             raise Unavailable(f"the engine did not confirm yet that {which} are withdrawn: nothing more is asked")
 
     def _hand_over(self) -> None:
-        with self._state:
-            if self._working or self._over.is_set():
-                return
-            self._working = True
         try:
+            # Inside: a signal may be taken on the way out of the `with`, too.
+            with self._state:
+                if self._working or self._over.is_set():
+                    return
+                self._working = True
             runtime.spawn(self._work, name=f"fencepost-settlement-{self._name}")
         except BaseException as error:
             # Whoever was interrupted may have begun it or not: two that ask do no harm.
