@@ -73,3 +73,26 @@ def test_under_uvloop_a_silent_address_is_left(server: socket.socket) -> None:
 
     with asyncio.Runner(loop_factory=Uvloop) as runner:
         runner.run(dial())
+
+
+@pytest.fixture
+def of_no_family(server: socket.socket, monkeypatch: pytest.MonkeyPatch) -> socket.socket:
+    """The first address is of a family that no kernel connects to."""
+    found = socket.getaddrinfo(HOST, 1)
+    first = (socket.AF_ALG, *found[0][1:])
+    monkeypatch.setattr(
+        socket, "getaddrinfo", lambda *args, **options: [] if options.get("flags") else [first, found[1]]
+    )
+    return server
+
+
+async def test_a_task_leaves_an_address_of_a_family_that_is_not_there(of_no_family: socket.socket) -> None:
+    made = Listener()
+    await protocol.dial(made, HOST, 1, None, PATIENCE)
+    assert made.transport.get_extra_info("peername") == of_no_family.getsockname()
+    made.transport.abort()
+
+
+def test_a_thread_leaves_an_address_of_a_family_that_is_not_there(of_no_family: socket.socket) -> None:
+    with wire.dial(HOST, 1, PATIENCE, None) as made:
+        assert made.getpeername() == of_no_family.getsockname()

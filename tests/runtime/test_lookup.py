@@ -1,5 +1,8 @@
 """A host can be looked up whatever interrupted the first look-up, and nobody waits for it longer than he has time."""
 
+import os
+import select
+import signal
 import socket
 import subprocess
 import sys
@@ -9,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from fencepost._runtime import wire
+from fencepost._runtime import lookup, wire
 from fencepost._runtime.lookup import look_up, resolve
 from fencepost.testing.condition import until
 
@@ -70,3 +73,27 @@ def test_what_a_look_up_imports_is_there_before_anybody_can_be_interrupted_in_it
     code = "import sys, fencepost; fencepost.connect; print('encodings.idna' in sys.modules)"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout.strip() == "True"
+
+
+def test_a_child_that_is_forked_during_a_look_up_keeps_nobody_from_its_end(resolver: Resolver) -> None:
+    with look_up(HOST, 1).bell() as bell:
+        until(lambda: resolver.asked)
+        child = os.fork()
+        if not child:
+            signal.pause()
+            os._exit(0)
+        try:
+            resolver.open.set()
+            assert select.select([bell], [], [], 20.0)[0]
+        finally:
+            os.kill(child, signal.SIGKILL)
+            os.waitpid(child, 0)
+
+
+def test_where_no_thread_is_to_be_had_a_name_is_not_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(thread: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(lookup, "start", fail)
+    with pytest.raises(OSError, match="no thread is to be had"):
+        resolve(HOST, 1, 60.0)

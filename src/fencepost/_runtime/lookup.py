@@ -2,12 +2,14 @@
 
 import socket
 import threading
+from errno import EAGAIN
 from math import ceil
 from typing import Any, TypeAlias
 
 from fencepost._runtime import fork
 from fencepost._runtime.readiness import READ, poll
 from fencepost._runtime.state import StateLock
+from fencepost._runtime.threads import start
 
 # Family, kind, protocol, canonical name, and the address itself, as the socket module has them.
 Found: TypeAlias = list[tuple[Any, Any, int, str, Any]]
@@ -28,7 +30,11 @@ class Lookup:
         self._found: Found = []
         self._error: Exception | None = None
         self._over, self._end = socket.socketpair()
-        threading.Thread(target=self._run, args=[host, port], name="fencepost-lookup", daemon=True).start()
+        try:
+            start(threading.Thread(target=self._run, args=[host, port], name="fencepost-lookup", daemon=True))
+        except RuntimeError as error:
+            self._end.close()
+            raise OSError(EAGAIN, f"no thread is to be had to look '{host}' up") from error
 
     def _run(self, host: str, port: int) -> None:
         try:
@@ -38,6 +44,8 @@ class Lookup:
         finally:
             with _lock:
                 _running.pop((host, port), None)
+            # Closing it says nothing while the child of a fork has it, too.
+            self._end.shutdown(socket.SHUT_RDWR)
             self._end.close()
 
     def bell(self) -> socket.socket:

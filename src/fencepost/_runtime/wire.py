@@ -132,13 +132,15 @@ def _connect(host: str, port: int, until: float) -> socket.socket:
     found = resolve(host, port, until - monotonic())
     for left in range(len(found), 0, -1):
         family, kind, protocol, _, address = found[-left]
-        made = socket.socket(family, kind, protocol)
+        made: socket.socket | None = None
         try:
+            made = socket.socket(family, kind, protocol)
             made.settimeout(max(0.001, (until - monotonic()) / left))
             made.connect(address)
             return made
         except BaseException as error:
-            made.close()
+            if made is not None:
+                made.close()
             if left == 1 or not isinstance(error, OSError):
                 raise
     raise OSError(f"'{host}' has no address")

@@ -5,7 +5,7 @@ import socket
 import ssl
 from collections import deque
 from collections.abc import Iterator, Sequence
-from errno import EINPROGRESS, EWOULDBLOCK
+from errno import EAFNOSUPPORT, EINPROGRESS, EWOULDBLOCK
 from time import monotonic
 from typing import Any
 from weakref import WeakSet
@@ -171,7 +171,12 @@ class Peer:
         code = 0
         for family, kind, protocol, _, where in sorted(found, key=lambda each: each[4] in silent):
             silent.add(where)
-            self.socket = socket.socket(family, kind, protocol)
+            try:
+                self.socket = socket.socket(family, kind, protocol)
+            except OSError as error:
+                # The kernel does without that family.
+                code = error.errno or EAFNOSUPPORT
+                continue
             self.socket.setblocking(False)
             code = self.socket.connect_ex(where)
             if code in UNDER_WAY:
