@@ -32,6 +32,8 @@ LONG = 20.0
 SLACK = 2.0
 # For processes to come to their end on a busy machine, beyond what they wait for.
 END = 60.0
+# A storm that showed too little goes on, but no longer than this: an engine that grants nothing is not waited for.
+LONGEST = 120.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +62,7 @@ def storm(
     durable: bool = False,
     cuts: bool = True,
     twins: bool = False,
+    grants: int = 0,
     folder: Path | None = None,
 ) -> Report:
     """Many processes, threads and tasks contend for a few names while a nemesis harms them; then check the history.
@@ -67,14 +70,15 @@ def storm(
     `seconds`: for how long harm is done. `seed`: of everything that is random. `ttl`: the lease of those who are
     harmed, `workers` so many processes. `servers`: those behind `url`, to be paused, and where they are `durable`, to
     be killed and started again; none is touched otherwise. `cuts`: whether connections may be cut, where the URL
-    names every host with its port. `twins`: whether two readers may have the same token. `folder`: where the history is
+    names every host with its port. `twins`: whether two readers may have the same token. `grants`: harm goes on, for
+    two minutes at most, until there were so many: a busy machine gets to them late. `folder`: where the history is
     kept; by default it is not.
     """
     traits = registry.engine(parse_url(url).scheme).traits
     place = folder or quick_folder("fencepost-storm-")
     try:
         run = Storm(url, place, seed=seed, ttl=ttl, workers=workers, traits=traits)
-        deeds = run.run(seconds, servers=servers, durable=durable, cuts=cuts)
+        deeds = run.run(seconds, servers=servers, durable=durable, cuts=cuts, grants=grants)
         events = read(place)
     finally:
         if folder is None:
@@ -93,7 +97,9 @@ class Storm:
         self._traits = traits
         self._alone = traits.scope == "process"
 
-    def run(self, seconds: float, *, servers: Sequence[ServerProcess], durable: bool, cuts: bool) -> Counter[str]:
+    def run(
+        self, seconds: float, *, servers: Sequence[ServerProcess], durable: bool, cuts: bool, grants: int
+    ) -> Counter[str]:
         log = Log(self._folder, "nemesis")
         observer = Observer("nemesis", log)
         with ExitStack() as stack:
@@ -122,7 +128,10 @@ class Storm:
                 host=self._traits.scope == "host",
             )
             stack.callback(nemesis.relent)
+            deadline = time.monotonic() + LONGEST
             nemesis.rage(seconds)
+            while _count(read(self._folder), Got) < grants and time.monotonic() < deadline:
+                nemesis.rage(seconds)
             # Until what the dead left behind has ended, and for as long as somebody has to wait in vain to be noticed.
             time.sleep(self._ttl * self._traits.overrun + 1.5 * SLACK)
             self._end(crews, log)
