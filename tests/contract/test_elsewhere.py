@@ -48,6 +48,8 @@ def package(tmp_path: Path) -> Path:
 @pytest.mark.timeout(900)
 def test_an_engine_with_the_least_of_traits_passes_by_the_page_alone(package: Path) -> None:
     environment = {**os.environ, "PYTHONPATH": f"{package}:{os.environ.get('PYTHONPATH', '')}"}
+    # The options of this suite are not those of another package.
+    environment.pop("PYTEST_ADDOPTS", None)
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--strict-markers"]
     run = subprocess.run(command, cwd=package, env=environment, capture_output=True, text=True, check=False)
     assert run.returncode == 0, run.stdout

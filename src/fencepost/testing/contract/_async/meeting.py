@@ -1,6 +1,8 @@
 # Written by hand; the blocking twin under _sync is generated from it.
 """Barriers and latches: nobody goes on too early, and nobody waits for the dead."""
 
+from collections.abc import Callable
+
 import pytest
 
 from fencepost._runtime import aio as runtime
@@ -23,6 +25,12 @@ class AsyncShiftedClock(runtime.BootClock):
 
     def now(self) -> float:
         return boottime() + self.ahead
+
+    async def wait(self, event: runtime.Event, until: float) -> bool:
+        return await super().wait(event, until - self.ahead)
+
+    def alarm(self, at: float, callback: Callable[[], object]) -> runtime.Alarm:
+        return super().alarm(at - self.ahead, callback)
 
 
 class AsyncMeetingChapter:

@@ -1,6 +1,8 @@
 # Generated from src/fencepost/testing/contract/_async/meeting.py by tools/unasync.py. Do not edit: run `make gen`.
 """Barriers and latches: nobody goes on too early, and nobody waits for the dead."""
 
+from collections.abc import Callable
+
 import pytest
 
 from fencepost._runtime import threads as runtime
@@ -23,6 +25,12 @@ class ShiftedClock(runtime.BootClock):
 
     def now(self) -> float:
         return boottime() + self.ahead
+
+    def wait(self, event: runtime.Event, until: float) -> bool:
+        return super().wait(event, until - self.ahead)
+
+    def alarm(self, at: float, callback: Callable[[], object]) -> runtime.Alarm:
+        return super().alarm(at - self.ahead, callback)
 
 
 class MeetingChapter:
