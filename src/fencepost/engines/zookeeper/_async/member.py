@@ -40,6 +40,7 @@ class AsyncMember:
     # The session
 
     async def open(self) -> None:
+        self.lease.proven_at = self._now()
         await self.link.connection()
         given, asked = self.link.session.timeout / 1000, session_timeout(self.lease.ttl)
         if abs(given - asked) > 0.001:
@@ -91,12 +92,17 @@ class AsyncMember:
         self.link.forget(reason)
         return reason
 
+    def is_kept(self) -> bool:
+        """Whether its holder renews it. Nobody else may speak through it: whatever is heard of a session keeps it."""
+        return self.link.ended is None and self._unproven() < self.lease.ttl
+
     def is_forgotten(self) -> bool:
         """Whether nobody can need it any more: its session is over, or nobody has renewed it for long."""
-        if self.link.ended is not None:
-            return True
-        silent = self._now() - max(self.lease.proven_at, self.link.attached_at)
-        return self.link.session.id != 0 and silent > FORGOTTEN * session_timeout(self.lease.ttl)
+        return self.link.ended is not None or self._unproven() > FORGOTTEN * session_timeout(self.lease.ttl)
+
+    def _unproven(self) -> float:
+        """For how many seconds nothing has proven that the lease lives."""
+        return self._now() - self.lease.proven_at
 
     # Places in lines
 

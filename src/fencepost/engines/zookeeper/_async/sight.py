@@ -33,7 +33,7 @@ LOST = "the engine no longer has it"
 
 
 class AsyncSight:
-    """Looks through the session of any member, or if there is none through one of its own."""
+    """Looks through the session of any member that is kept, or if there is none through one of its own."""
 
     def __init__(
         self, ground: Ground, members: Mapping[str, AsyncMember], *, clock: runtime.Clock, patience: float
@@ -182,7 +182,7 @@ class AsyncSight:
 
     async def _call_at_once(self, requests: list[bytes]) -> list[Reply]:
         for member in list(self._members.values()):
-            if member.link.session.id and member.link.ended is None:
+            if member.link.session.id and member.is_kept():
                 try:
                     return await member.link.call(requests)
                 except SessionEnded as ended:

@@ -2,6 +2,7 @@
 """The law of liveness: what is dead is free in time, what is alive is kept, and failing is loud."""
 
 import logging
+import math
 
 import pytest
 
@@ -17,6 +18,7 @@ from fencepost.testing.contract._sync.place import (
     connect_faulty,
     connect_to,
     holders,
+    there,
     until_free,
     until_queued,
     until_waiting,
@@ -133,6 +135,19 @@ class LivenessChapter:
                 assert new.token > old.token
                 assert new.holder.id != old.holder.id
                 assert not old.held
+
+    def test_what_a_session_lost_is_free_in_time_though_it_looks_all_the_while(self, site: Site) -> None:
+        """Renewals keep a lease, and nothing else that is asked."""
+        session, engine = connect_faulty(site)
+        with session:
+            old = session.lock("a").acquire()
+            engine.refuse("lease_renew", math.inf)
+            assert old.lost.wait(WITHIN)
+
+            def free() -> bool:
+                return there(session, "a") == ([], [])
+
+            until(free)
 
     def test_an_evicted_holder_is_told_at_its_next_renewal_by_whom(self, site: Site) -> None:
         happened: list[object] = []
