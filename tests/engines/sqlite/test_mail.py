@@ -244,6 +244,24 @@ def test_one_who_reads_a_box_that_is_closed_for_a_new_one_finds_its_grant(user, 
     assert [type(answer) for answer in answers] == [Granted]
 
 
+def test_one_whose_box_is_replaced_as_it_begins_to_read_finds_its_grant(user, path, monkeypatch):
+    one, two = user(), user()
+    claim, queued, make_inbox = one.hold("it"), two.queue("it"), threads.Inbox
+
+    def make_inbox_early(source: socket.socket, longest: int) -> threads.Inbox:
+        monkeypatch.setattr(threads, "Inbox", make_inbox)
+        inbox = make_inbox(source, longest)
+        delete_boxes(path.with_name("locks.db-mail"), False)
+        assert two.engine.lease_renew(two.holder, LONG, ()).alive
+        return inbox
+
+    monkeypatch.setattr(threads, "Inbox", make_inbox_early)
+    queued = two.engine.wait(queued, 0.01)
+    assert isinstance(queued, Queued)
+    assert one.engine.release(claim)
+    assert isinstance(two.engine.wait(queued, LONG), Granted)
+
+
 def test_a_waiter_that_died_after_its_box_was_deleted_is_passed_over_at_once(user, child, path):
     one, two = user(), user()
     claim = one.hold("it")

@@ -76,10 +76,12 @@ class Room:
             place.ring()
 
     def _watch(self, place: Place) -> None:
-        if self._address != self._box.name:
+        # First: a renewal may give up the box and make another at any line, and that one is watched next time.
+        address = self._box.name
+        if self._address != address:
             self._inbox = runtime.Inbox(self._box.inbox, mailbox.LONGEST)
             self._register(self._box.fileno())
-            self._address = self._box.name
+            self._address = address
         for peer in place.watching:
             if self._watched.get(peer.fd) is not peer and peer.fd >= 0:
                 self._watched[peer.fd] = peer
