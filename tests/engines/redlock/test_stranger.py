@@ -1,6 +1,8 @@
 """One node of three that drips, floods or talks nonsense is not missed, nor what others have written at one."""
 
 import asyncio
+import socket
+import threading
 
 import pytest
 
@@ -11,7 +13,7 @@ from fencepost.testing.redis import command, port_of
 from fencepost.testing.server import ServerProcess
 from tests.support.hostile import Hostile, Speech
 from tests.support.patience import connect, connect_async
-from tests.support.redis.nonsense import ANSWERS, KEEPING, babbling
+from tests.support.redis.nonsense import ANSWERS, COMMAND, KEEPING, babbling
 from tests.support.renewal import renew, renew_async
 
 LASTING = 120.0
@@ -91,3 +93,20 @@ def test_a_node_that_calls_a_claim_void_has_not_answered_it() -> None:
         assert not ballot.hear(node, reply)
     assert ballot.hear(2, [0, 1, 0])
     ballot.check(2)
+
+
+def test_a_node_whose_keys_have_no_end_is_not_listened_to_for_long(nodes: list[ServerProcess]) -> None:
+    questions: list[bytes] = []
+
+    def speak(call: socket.socket, over: threading.Event) -> None:
+        while told := call.recv(1_000_000):
+            asked = COMMAND.findall(told)
+            questions.extend(asked)
+            call.sendall(b"*2\r\n$1\r\n5\r\n*0\r\n" * max(1, len(asked)))
+
+    with Hostile(speak) as hostile, connect(url_of(nodes, hostile), ttl=LASTING, patience=PATIENCE) as session:
+        held = session.lock("a").acquire(timeout=SOON)
+        questions.clear()
+        assert session.names() == ["a"]
+        assert 0 < len(questions) < 50
+        held.release()

@@ -17,6 +17,8 @@ from fencepost.errors import Unavailable
 SPECIAL = re.compile(rb"[][*?^\\-]")
 # How often a node may say that there are more keys. It looks through 1,000 at a time.
 MOST_PAGES = 10_000
+# Once a majority has shown all it has, the others get as many pages again and so many more: a liar has no end.
+MORE_PAGES = 10
 
 
 async def names(nodes: fleet.Fleet, size: int, majority: int, prefix: str, start: str) -> Sequence[str]:
@@ -27,9 +29,9 @@ async def names(nodes: fleet.Fleet, size: int, majority: int, prefix: str, start
     found: list[set[bytes]] = [set() for _ in where]
     failed: set[int] = set()
     going = set(range(size))
-    for _ in range(MOST_PAGES):
-        if not going:
-            break
+    page, most = 0, MOST_PAGES
+    while going and page < most:
+        page += 1
         ballot = Ballot(size, size, any_reply, going)
         await nodes.ask(NAMES, [NAMES.pack([], cursor, *patterns) for cursor in where], ballot)
         for node in list(going):
@@ -43,6 +45,8 @@ async def names(nodes: fleet.Fleet, size: int, majority: int, prefix: str, start
                 going.discard(node)
         if size - len(failed) < majority:
             raise ballot.trouble(majority)
+        if size - len(failed | going) >= majority:
+            most = min(most, 2 * page + MORE_PAGES)
         if runtime.time_left() <= 0:
             raise Unavailable("the nodes have more keys than could be looked through in time")
     failed |= going
