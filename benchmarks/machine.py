@@ -8,8 +8,17 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.metadata import version
 
-PACKAGES = ("fencepost", "filelock", "portalocker", "fasteners", "diskcache")
-PACKAGES += ("redis", "python-redis-lock", "pottery", "redlock-py")
+PACKAGES = (
+    "fencepost",
+    "filelock",
+    "portalocker",
+    "fasteners",
+    "diskcache",
+    "redis",
+    "python-redis-lock",
+    "pottery",
+    "redlock-py",
+)
 
 
 def facts() -> dict[str, str]:

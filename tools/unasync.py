@@ -6,6 +6,7 @@ python tools/unasync.py --check  fail if a committed twin is not what its source
 
 import re
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -13,7 +14,7 @@ TREES = ("src", "tests")
 SOURCE = "# Written by hand; the blocking twin under _sync is generated from it."
 HEADER = "# Generated from {source} by tools/unasync.py. Do not edit: run `make gen`.\n"
 
-WORDS = [
+WORDS: list[tuple[str, str | Callable[[re.Match[str]], str]]] = [
     (r"\basync (def|with|for)\b", r"\1"),
     (r"\bawait ", ""),
     (r"\b_async\b", "_sync"),

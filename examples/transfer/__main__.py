@@ -16,4 +16,5 @@ def main(url: str, path: str, source: str, target: str, count: int) -> None:
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:5], int(sys.argv[5]))
+    url, path, source, target, count = sys.argv[1:]
+    main(url, path, source, target, int(count))

@@ -72,10 +72,10 @@ class BareTable(Contestant):
         self._connection = _connect(place, SEQUENCE, TABLES)
         self._connection.prepare(b"claim", CLAIM)
         self._connection.prepare(b"release", RELEASE)
-        self._token: bytes | None = None
+        self._token = b""
 
     def acquire(self) -> None:
-        self._token = self._connection.exec_prepared(b"claim", [b"lock"]).get_value(0, 0)
+        self._token = self._connection.exec_prepared(b"claim", [b"lock"]).get_value(0, 0) or b""
 
     def release(self) -> None:
         self._connection.exec_prepared(b"release", [b"lock", self._token]).get_value(0, 0)
@@ -103,13 +103,13 @@ class BareQueue(Contestant):
             self._connection.prepare(name.encode(), SQL[name].text)
         self._connection.exec_params(SQL["lease_open"].text, [self._holder, b"bare", b"600", self._holder, EPOCH])
         self._serial = 0
-        self._token: bytes | None = None
+        self._token = b""
 
     def acquire(self) -> None:
         self._serial += 1
         asked = [self._holder, b"%d" % self._serial, b"lock", b"", b"t", EPOCH]
-        self._token = self._connection.exec_prepared(b"claim", asked).get_value(0, 0)
-        while not (self._token or b"").isdigit():
+        self._token = self._connection.exec_prepared(b"claim", asked).get_value(0, 0) or b""
+        while not self._token.isdigit():
             if not self._poll.poll(PATIENCE):
                 raise RuntimeError(f"no grant and no message: the claim was answered with {self._token!r}")
             self._ear.consume_input()
