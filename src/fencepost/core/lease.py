@@ -18,6 +18,8 @@ from fencepost.core.duration import check_seconds
 DRIFT_RATE = 0.01
 DRIFT_LEAST = 0.002
 LEAST_SPAN = 0.02
+# A renewal that gets lost leaves time for two more.
+RENEWALS = 3
 
 
 class Standing(StrEnum):
@@ -58,8 +60,13 @@ class Terms:
     def ends_at(self, sent_at: float) -> float:
         return sent_at + self.span
 
+    @property
+    def period(self) -> float:
+        """How often the lease is renewed."""
+        return self.span / RENEWALS
+
     def renew_at(self, sent_at: float) -> float:
-        return sent_at + self.span / 3
+        return sent_at + self.period
 
 
 def standing(now: float, ends_at: float, *, failing: bool) -> Standing:

@@ -36,7 +36,7 @@ class Limits(NamedTuple):
 
 def patience(terms: Terms) -> float:
     """How long one exchange with a server may take: so short that renewals can be tried again in time."""
-    return min(MOST_PATIENCE, terms.span / 3)
+    return min(MOST_PATIENCE, terms.period)
 
 
 def limits(terms: Terms) -> Limits:

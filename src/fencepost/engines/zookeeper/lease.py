@@ -3,8 +3,8 @@
 The time model. A lease of `ttl` seconds is a session of a third more. A renewal is a write: answered, it proves that a
 majority of the servers took it after it was sent, and that their leader had the session then. But how long a session
 at a follower has been silent the leader knows only from what that follower tells it twice a tick: of this renewal
-perhaps nothing yet, of the one before certainly. Renewals come every third of the lease, so a session that is a
-third longer than its lease outlives it, whatever becomes of that follower. Before a renewal that comes later the
+perhaps nothing yet, of the one before certainly. Renewals come every third of the lease (`RENEWALS`), so a session that
+is a third longer than its lease outlives it, whatever becomes of that follower. Before a renewal that comes later the
 session is attached anew, which the leader hears of by itself.
 """
 
@@ -12,11 +12,14 @@ from typing import Any
 
 from fencepost._runtime.state import StateLock
 from fencepost.core.claim import Ask, Request
-from fencepost.core.lease import DRIFT_LEAST, DRIFT_RATE
+from fencepost.core.lease import DRIFT_LEAST, DRIFT_RATE, RENEWALS
 from fencepost.engines.zookeeper import jute
 from fencepost.engines.zookeeper.contender import Contender, Recipe, decoded
 from fencepost.engines.zookeeper.record import Card, card_of
 from fencepost.engines.zookeeper.waiter import Waiter
+
+# The session outlives the lease by the time between two renewals, which is how late a leader may know of one.
+OVERRUN = 1 + 1 / RENEWALS
 
 
 class Entry:
@@ -71,7 +74,7 @@ class Entry:
 
 
 def session_timeout(ttl: float) -> float:
-    return ttl * 4 / 3
+    return ttl * OVERRUN
 
 
 def longest_pause(ttl: float) -> float:

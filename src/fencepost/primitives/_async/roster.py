@@ -28,7 +28,7 @@ class AsyncRoster:
     @property
     def period(self) -> float:
         """How often a member looks after its neighbour."""
-        return self._presence.terms.span / 3
+        return self._presence.terms.period
 
     def new_id(self) -> str:
         return secrets.token_hex(6)

@@ -25,6 +25,7 @@ from fencepost.engines.zookeeper._sync.member import Member
 from fencepost.engines.zookeeper._sync.sight import Sight
 from fencepost.engines.zookeeper.address import locate
 from fencepost.engines.zookeeper.ground import Ground
+from fencepost.engines.zookeeper.lease import OVERRUN
 from fencepost.engines.zookeeper.trouble import SessionEnded
 from fencepost.errors import EngineError, Unavailable
 
@@ -41,8 +42,7 @@ class ZookeeperEngine:
         together=False,
         cells=True,
         ttl_floor=0.1,
-        # The session outlives the lease by as much as a leader may know late.
-        overrun=4 / 3,
+        overrun=OVERRUN,
         neighbours=("kazoo",),
     )
 
