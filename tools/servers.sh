@@ -1,6 +1,6 @@
 #!/bin/sh
 # Installs the servers that the tests start themselves: from Debian packages, where that is possible, and current
-# Consul, etcd and ZooKeeper, and an object store, as tools/servers pins them.
+# Consul, etcd and ZooKeeper, an object store, and the second checker of storms, as tools/servers pins them.
 # Elsewhere the tests that need a missing one are skipped, loudly and counted; in CI they fail.
 set -eu
 

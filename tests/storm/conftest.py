@@ -7,6 +7,7 @@ from typing import NamedTuple
 import pytest
 
 from fencepost.testing import consul, etcd, postgresql, redis
+from fencepost.testing.binary import find_built
 from fencepost.testing.condition import until
 from fencepost.testing.contract import SITES, Site
 from fencepost.testing.server import ServerProcess
@@ -22,6 +23,18 @@ class Place(NamedTuple):
     ttl: float
     servers: list[ServerProcess]
     durable: bool = True
+
+
+@pytest.fixture
+def porcupine() -> str | None:
+    """The second checker. Without it, storms are checked in Python alone.
+
+    Where it is missing, one test of test_storm.py is skipped and says so. In CI it must be there.
+    """
+    try:
+        return find_built("porcupine")
+    except pytest.skip.Exception:
+        return None
 
 
 @pytest.fixture(params=ENGINES)

@@ -29,7 +29,7 @@ def find_file(path: str, package: str) -> str:
 
 
 def find_built(name: str) -> str:
-    """The path of a server that `tools/servers/build.sh` builds, such as 'consul', 'etcd' or 'versitygw'.
+    """The path of what `tools/servers/build.sh` builds, such as 'consul', 'etcd', 'porcupine' or 'versitygw'.
 
     If it was not built, one on PATH will do. If there is none either, it is missed as loudly as by `find_binary`.
     """

@@ -7,53 +7,12 @@ import pytest
 
 from fencepost.testing.storm.check import Finding, check
 from fencepost.testing.storm.excuse import excused, stalled
-from fencepost.testing.storm.history import (
-    Asked,
-    Broke,
-    Deed,
-    Ended,
-    Event,
-    Got,
-    Held,
-    Joined,
-    Left,
-    Stalled,
-    Trouble,
-)
+from fencepost.testing.storm.history import Broke, Deed, Event, Left, Stalled, Trouble
 from fencepost.testing.storm.turn import clusters, turns
+from tests.support.testing.history import TTL, Turn, joined, turn
 
 pytestmark = pytest.mark.unit
 SLACK = 0.5
-TTL = 2.0
-Turn = list[Event]
-
-
-def turn(
-    who: str,
-    asked: float,
-    got: float | None = None,
-    held: float | None = None,
-    ended: float | None = None,
-    *,
-    names: tuple[str, ...] = ("a",),
-    tokens: tuple[int, ...] | None = None,
-    mode: str = "exclusive",
-    limit: int = 1,
-    how: str = "released",
-) -> Turn:
-    """An ask of `who`, as far as it came."""
-    events: Turn = [Asked(asked, who, names, mode, limit)]
-    if got is not None:
-        events.append(Got(got, who, tokens or (int(got * 1000),) * len(names)))
-    if held is not None:
-        events.append(Held(held, who))
-    if ended is not None:
-        events.append(Ended(ended, who, how))
-    return events
-
-
-def joined(*processes: str) -> list[Event]:
-    return [Joined(0.0, process, TTL) for process in processes]
 
 
 def found(*parts: Sequence[Event]) -> list[Finding]:

@@ -22,6 +22,7 @@ from fencepost.testing.storm.history import Broke, Event, Got, Log, read
 from fencepost.testing.storm.nemesis import Nemesis
 from fencepost.testing.storm.observer import Observer
 from fencepost.testing.storm.plan import PATIENT, names_of
+from fencepost.testing.storm.porcupine import recheck
 
 # Who is harmed in every way, and who is only interrupted: what the second does must go on at once all the time.
 ROUGH, CALM = "rough", "calm"
@@ -64,6 +65,7 @@ def storm(
     twins: bool = False,
     grants: int = 0,
     folder: Path | None = None,
+    porcupine: str | None = None,
 ) -> Report:
     """Many processes, threads and tasks contend for a few names while a nemesis harms them; then check the history.
 
@@ -72,7 +74,7 @@ def storm(
     be killed and started again; none is touched otherwise. `cuts`: whether connections may be cut, where the URL
     names every host with its port. `twins`: whether two readers may have the same token. `grants`: harm goes on, for
     two minutes at most, until there were so many: a busy machine gets to them late. `folder`: where the history is
-    kept; by default it is not.
+    kept; by default it is not. `porcupine`: a program that checks the history as well, made from `tools/porcupine`.
     """
     traits = registry.engine(parse_url(url).scheme).traits
     place = folder or quick_folder("fencepost-storm-")
@@ -83,7 +85,10 @@ def storm(
     finally:
         if folder is None:
             shutil.rmtree(place, ignore_errors=True)
-    return Report(seed, _count(events, Got), deeds, check(events, slack=SLACK, twins=twins))
+    findings = check(events, slack=SLACK, twins=twins)
+    if porcupine is not None:
+        findings += recheck(events, porcupine, twins=twins)
+    return Report(seed, _count(events, Got), deeds, findings)
 
 
 class Storm:
