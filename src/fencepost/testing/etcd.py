@@ -220,6 +220,7 @@ _kept: list[ServerProcess] = []
 
 def etcdctl(*words: str) -> "subprocess.Popen[str]":
     """etcd's own command line, started."""
-    argv = [find_binary("etcdctl", "etcd-client"), *words]
+    # It gives a server five seconds by itself, and a busy machine may take them.
+    argv = [find_binary("etcdctl", "etcd-client"), "--dial-timeout", "60s", "--command-timeout", "60s", *words]
     environment = {**os.environ, "ETCDCTL_API": "3"}
     return subprocess.Popen(argv, env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)

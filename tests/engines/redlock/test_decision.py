@@ -1,10 +1,10 @@
 """What answers of nodes mean, without any node."""
 
+from time import thread_time
 from typing import Any
 
 import pytest
 
-from fencepost._runtime.clock import boottime
 from fencepost.core.claim import Ask, Request
 from fencepost.core.holder import Holder
 from fencepost.engines.redis.key import Place
@@ -66,9 +66,9 @@ def test_a_node_that_names_ever_so_many_ahead_is_heard_to_its_end() -> None:
     _, entry = held()
     texts = [b"fp:%d:1:%d:0:" % (number % 2, number + 1) for number in range(100_000)]
     reply = [0, 5000, 0, *(word for text in texts for word in (b"a", b"x", text))]
-    began_at = boottime()
+    began_at = thread_time()
     assert {claim.holder.id for claim in ahead(entry, [reply, None, None], 2)} == {"0", "1"}
-    assert boottime() - began_at < 20.0
+    assert thread_time() - began_at < 20.0
 
 
 def held(*nodes: int, sent_at: float = 0.0) -> tuple[Lease, Entry]:
