@@ -14,8 +14,14 @@ DEEPEST = 16
 LONGEST_LINE = 65_536
 _PENDING = object()
 _LIST = object()
-_NUMBER = re.compile(rb"[+-]?[0-9]{1,19}")
-_NUMBERS = re.compile(rb"(?::[+-]?[0-9]{1,19}\r\n)+")
+# As servers write numbers, and no other way: what else `int` takes is no reply.
+_NUMBER = re.compile(rb"0|-?[1-9][0-9]{0,18}")
+_LEAST, _MOST = -(2**63), 2**63 - 1
+# The same for nearly all of them: so few digits need no look at their range.
+_SHORT = rb":(?:0|-?[1-9][0-9]{0,17})\r\n"
+_NUMBERS = re.compile(rb"(?:%b)+" % _SHORT)
+# Whether that is one number that came alone, as most replies are: such a one is not worth a parser.
+is_lone_number = re.compile(_SHORT).fullmatch
 
 
 class ReplyError(Exception):
@@ -131,10 +137,10 @@ class Parser:
                 return _number(line)
             case 43:
                 self._take(ITEM + len(line))
-                return line
+                return _unbroken(line)
             case 45:
                 self._take(ITEM + len(line))
-                return ReplyError(line.decode(errors="replace"))
+                return ReplyError(_unbroken(line).decode(errors="replace"))
             case 36:
                 return self._text(_length(line))
             case 42:
@@ -177,9 +183,16 @@ class Parser:
 
 
 def _number(line: bytes) -> int:
-    if not _NUMBER.fullmatch(line):
+    if not _NUMBER.fullmatch(line) or not _LEAST <= int(line) <= _MOST:
         raise Malformed(f"the reply has {line[:20]!r} for a number: is this a Redis server?")
     return int(line)
+
+
+def _unbroken(line: bytes) -> bytes:
+    """The line: half of a line break in it says that it is none."""
+    if b"\r" in line or b"\n" in line:
+        raise Malformed(f"the reply has half of a line break in {line[:20]!r}: is this a Redis server?")
+    return line
 
 
 def _length(line: bytes) -> int:
@@ -216,10 +229,9 @@ def _lines(lines: list[bytes]) -> list[Reply] | None:
                     if line != b"$%d" % len(item) or at > count:
                         return None
             elif sort == 58:
-                digits = line[1:]
-                if not ((digits.isdigit() and len(digits) < 20) or _NUMBER.fullmatch(digits)):
+                item = int(line[1:])
+                if len(line) > 19 or line != b":%d" % item:
                     return None
-                item = int(digits)
             elif sort == 42 and line not in (b"*0", b"*-1"):
                 if len(within) >= DEEPEST or len(line) > 7 or not line[1:].isdigit() or line[1] == 48:
                     return None
@@ -231,16 +243,16 @@ def _lines(lines: list[bytes]) -> list[Reply] | None:
             elif sort == 42:
                 item = None if line == b"*-1" else []
             elif sort == 43:
-                item = line[1:]
+                item = _unbroken(line[1:])
             elif sort == 45:
-                item = ReplyError(line[1:].decode(errors="replace"))
+                item = ReplyError(_unbroken(line[1:]).decode(errors="replace"))
             else:
                 return None
             into.append(item)
             wanted -= 1
             while wanted == 0:
                 into, wanted = within.pop()
-    except IndexError:
-        # A line without anything, or none where there should be one.
+    except (IndexError, ValueError):
+        # A line without anything, none where there should be one, or what is wrong in it: then it is told the long way.
         return None
     return None if within else found

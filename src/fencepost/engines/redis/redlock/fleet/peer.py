@@ -14,7 +14,7 @@ from fencepost._runtime import fork
 from fencepost._runtime.lookup import look_up, numeric
 from fencepost._runtime.readiness import READ, WRITE, poll
 from fencepost.engines.redis.address import Address
-from fencepost.engines.redis.resp import Parser, Reply, ReplyError
+from fencepost.engines.redis.resp import Parser, Reply, ReplyError, is_lone_number
 from fencepost.engines.redis.trouble import explain
 
 CHUNK = 65536
@@ -106,8 +106,7 @@ class Peer:
                 data += self.socket.recv(CHUNK)
             except NOT_NOW:
                 pass
-        # One number that comes alone, as most do, is not worth a parser.
-        if data[:1] == b":" and tickets and not self._parser.is_midway and data.find(b"\n") == len(data) - 1:
+        if tickets and is_lone_number(data) and not self._parser.is_midway:
             return ((tickets.popleft()[0], int(data[1:])),)
         return [(tickets.popleft()[0] if tickets else PUSHED, reply) for reply in self._parse(data)]
 

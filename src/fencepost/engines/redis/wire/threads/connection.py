@@ -34,6 +34,11 @@ class Connection(Wire):
         waiting.register(self.socket, READ)
         self.unread = waiting.poll
 
+    @property
+    def is_clean(self) -> bool:
+        """Whether nothing came that nobody asked for: neither a reply too many, nor the beginning of one."""
+        return not self.waiting and not self._parser.is_midway
+
     def fileno(self) -> int:
         return self.socket.fileno()
 
@@ -62,8 +67,10 @@ class Connection(Wire):
                 # One message that comes alone, as most do, is not worth a parser: whoever waits for it has just woken
                 # up, and every line that runs then is read from memory first.
                 parts = data.split(b"\r\n")
-                if len(parts) == 8 and data.startswith(MESSAGE) and parts[5] == b"$%d" % len(parts[6]) and not parts[7]:
-                    return [parts[6]]
+                if len(parts) == 8 and data.startswith(MESSAGE) and not parts[7]:
+                    channel, text = parts[4], parts[6]
+                    if parts[3] == b"$%d" % len(channel) and parts[5] == b"$%d" % len(text):
+                        return [text]
             self._take_in(data)
         replies = list(self.waiting)
         self.waiting.clear()

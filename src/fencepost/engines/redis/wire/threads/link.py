@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from fencepost._runtime.clock import boottime
 from fencepost._runtime.threads import calls
 from fencepost.engines.redis.address import Address
-from fencepost.engines.redis.resp import Reply
+from fencepost.engines.redis.resp import Reply, is_lone_number
 from fencepost.engines.redis.trouble import unreachable
 from fencepost.engines.redis.wire.threads.connection import SMALL_CHUNK, Connection, connect
 from fencepost.errors import EngineError, Unavailable
@@ -39,7 +39,7 @@ class Link:
 
     def give_back(self, connection: Connection) -> None:
         # Anything left to read is nobody's reply.
-        if len(self._free) < MOST_IDLE and not self._closed and not connection.waiting:
+        if len(self._free) < MOST_IDLE and not self._closed and connection.is_clean:
             self._free.append(connection)
         else:
             connection.close()
@@ -71,15 +71,14 @@ class Link:
                 connection.begin(self.patience)
             connection.sendall(command)
             data = connection.recv(SMALL_CHUNK)
-            # One number that comes alone, as most do, is not worth a parser.
-            alone = data[:1] == b":" and data.find(b"\n") == len(data) - 1
+            alone = is_lone_number(data)
             reply = int(data[1:]) if alone else connection.read(data, until)
         except BaseException as error:
             self.drop(connection)
             if isinstance(error, OSError | ValueError):
                 raise unreachable(error, self.address, _since(until - self.patience, self.patience)) from error
             raise
-        if self._closed or len(self._free) >= MOST_IDLE or connection.waiting:
+        if self._closed or len(self._free) >= MOST_IDLE or not (alone or connection.is_clean):
             connection.close()
         else:
             self._free.append(connection)
