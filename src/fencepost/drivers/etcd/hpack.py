@@ -6,6 +6,8 @@ from fencepost.drivers.etcd import huffman
 # Of the 61 entries of the static table, those that say something here.
 STATUS = {8: b"200", 9: b"204", 10: b"206", 11: b"304", 12: b"400", 13: b"404", 14: b"500"}
 STATIC_ENTRIES = 61
+# Before a block: the table has size 0 from here on.
+NO_TABLE = b"\x20"
 # No size or index that makes sense needs more bits; without an end, one number could be as long as all that is sent.
 LONGEST_SHIFT = 28
 
@@ -23,6 +25,9 @@ def decode(block: bytes) -> dict[bytes, bytes]:
     found: dict[bytes, bytes] = {}
     place = 0
     try:
+        # How large a table is that nobody uses says nothing. It stands before all else.
+        while block[place : place + 1] and block[place] & 0xE0 == 0x20:
+            _, place = _integer(block, place, 5)
         while place < len(block):
             first = block[place]
             if first & 0x80:
@@ -32,7 +37,7 @@ def decode(block: bytes) -> dict[bytes, bytes]:
                 elif not 0 < index <= STATIC_ENTRIES:
                     raise Malformed("a header from a table that was not agreed on")
             elif first & 0xE0 == 0x20:
-                _, place = _integer(block, place, 5)
+                raise Malformed("a table that changes its size in the middle of a header block")
             else:
                 index, place = _integer(block, place, 6 if first & 0x40 else 4)
                 if index > STATIC_ENTRIES:

@@ -5,7 +5,7 @@ from collections import deque
 from fencepost.core.malformed import Malformed
 from fencepost.drivers.etcd import hpack
 
-DATA, HEADERS, RESET, SETTINGS, PING, GOAWAY, WINDOW_UPDATE, CONTINUATION = 0, 1, 3, 4, 6, 7, 8, 9
+DATA, HEADERS, RESET, SETTINGS, PUSH, PING, GOAWAY, WINDOW_UPDATE, CONTINUATION = 0, 1, 3, 4, 5, 6, 7, 8, 9
 END_STREAM, END_HEADERS, PADDED, PRIORITY, ACK = 1, 4, 8, 0x20, 1
 MAX_CONCURRENT_STREAMS, INITIAL_WINDOW_SIZE, MAX_FRAME_SIZE = 3, 4, 5
 STANDARD_WINDOW = 65_535
@@ -17,6 +17,7 @@ OUR_SETTINGS = b"\x00\x01\x00\x00\x00\x00" + b"\x00\x02\x00\x00\x00\x00" + b"\x0
 LARGEST_MESSAGE = 64 << 20
 LARGEST_FRAME = 16_384
 LARGEST_HEADERS = 64 << 10
+LAST_STREAM = (1 << 31) - 1
 # With this ping gRPC's servers measure the link, again as soon as it is answered. Answered at once, every call would
 # cost one more packet each way; so it is answered along with one call in so many.
 MEASURING_PING = bytes([2, 4, 16, 16, 9, 14, 7, 7])
@@ -34,6 +35,10 @@ PREFACE = (
 )
 
 
+# How the headers begin that nearly all answers have, by which nothing else is worth a look: ":status 200".
+SIMPLY_GOOD = (b"\x88", hpack.NO_TABLE + b"\x88")
+
+
 class Method:
     """The headers of one kind of call, encoded once."""
 
@@ -49,7 +54,8 @@ class Method:
             ("te", "trailers"),
             *extra.items(),
         ]
-        self.block = hpack.encode(headers)
+        # What we put into the table of the server is nothing. To one that makes it smaller, that has to be said.
+        self.block = hpack.NO_TABLE + hpack.encode(headers)
         self.start = b"%b%c%c" % (len(self.block).to_bytes(3), HEADERS, END_HEADERS)
 
 
@@ -113,6 +119,8 @@ class Conversation:
         self._block: tuple[int, int, bytes] | None = None
         self._outbox: deque[tuple[Stream, bytes, int]] = deque()
         self._reply: list[bytes] = []
+        # Those that ended with a frame that was about the connection itself.
+        self._ended: list[Stream] = []
         self._measured = b""
         self._trailers: dict[bytes, dict[bytes, bytes]] = {}
 
@@ -120,6 +128,9 @@ class Conversation:
         """A new stream with its first message, and what to send now; without `last`, more may follow."""
         number = self._next
         self._next += 2
+        if number == LAST_STREAM:
+            # No other call has a number on this connection.
+            self.leaving = True
         stream = Stream(number, self._stream_window)
         size = len(body) + 5
         free = len(self.streams) < self._most_streams and not self._outbox
@@ -170,6 +181,9 @@ class Conversation:
                 stirred.append(stream)
             place = stop
         self._rest = data[place:]
+        if self._ended:
+            stirred += self._ended
+            self._ended.clear()
         if self._outbox:
             self._reply.append(self._flush())
         if not self._reply:
@@ -200,7 +214,7 @@ class Conversation:
                 raise Malformed("a header block that another stream continues")
             self._block = None
             return self._headers(number, began | flags & END_HEADERS, block + payload)
-        if kind == RESET and stream is not None:
+        if kind == RESET and stream is not None and len(payload) == 4:
             stream.headers.setdefault(b"grpc-message", b"the server ended the call")
             self._finish(stream)
             return stream
@@ -225,8 +239,7 @@ class Conversation:
                     self._trailers = {block: known}
             stream.headers = {**stream.headers, **known} if stream.headers else known
             self._finish(stream)
-        elif b"\x88" not in block[:4]:
-            # Not simply ":status 200".
+        elif not block.startswith(SIMPLY_GOOD):
             stream.headers = hpack.decode(block)
         return stream
 
@@ -239,9 +252,11 @@ class Conversation:
 
     def _manage(self, kind: int, flags: int, number: int, payload: bytes) -> None:
         """Frames that are about the connection itself."""
+        if not _is_sound(kind, flags, number, len(payload)):
+            raise Malformed("a frame that is no such frame")
         if kind == SETTINGS and not flags & ACK:
             self.greeted = True
-            for place in range(0, len(payload) - 5, 6):
+            for place in range(0, len(payload), 6):
                 self._set(int.from_bytes(payload[place : place + 2]), int.from_bytes(payload[place + 2 : place + 6]))
             self._reply.append(frame(SETTINGS, ACK, 0))
         elif kind == PING and not flags & ACK:
@@ -261,6 +276,7 @@ class Conversation:
             for each in [each for each in self.streams.values() if each.id > last]:
                 each.headers = {b"grpc-message": b"the server is leaving"}
                 self._finish(each)
+                self._ended.append(each)
 
     def _set(self, what: int, value: int) -> None:
         if what == INITIAL_WINDOW_SIZE:
@@ -309,6 +325,22 @@ class Conversation:
             else:
                 self._outbox.popleft()
         return b"".join(found)
+
+
+def _is_sound(kind: int, flags: int, number: int, size: int) -> bool:
+    """Whether a frame of that kind may have that size, and be about that stream: 0 is the connection."""
+    if kind == WINDOW_UPDATE:
+        return size == 4
+    if kind == PING:
+        return size == 8 and number == 0
+    if kind == SETTINGS:
+        return size % 6 == 0 and number == 0 and not (flags & ACK and size)
+    if kind == GOAWAY:
+        return size >= 8 and number == 0
+    if kind == RESET:
+        return size == 4 and number > 0
+    # We take no pushes. What is of no kind that we know is for somebody else.
+    return kind != PUSH
 
 
 def _prefix(body: bytes) -> bytes:
