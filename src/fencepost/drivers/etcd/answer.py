@@ -4,22 +4,23 @@ import re
 from typing import Any, NamedTuple
 
 from fencepost.core.malformed import Malformed
-from fencepost.drivers.etcd.protobuf import BYTES, VARINT, fields, read_varint
+from fencepost.drivers.etcd.protobuf import BYTES, VARINT, fields, kinds, read_varint
 
 # Which kind each field is of, by its number, as far as it is looked at (api/etcdserverpb/rpc.proto).
-_KEY_VALUE = {1: BYTES, 2: VARINT, 3: VARINT, 5: BYTES, 6: VARINT}
-_RANGE = {1: BYTES, 2: BYTES, 3: VARINT}
-_TRANSACTION = {1: BYTES, 2: VARINT, 3: BYTES}
-_PART = {1: BYTES, 2: BYTES, 3: BYTES, 4: BYTES}
-_DELETION = {1: BYTES, 2: VARINT}
-_LEASE = {1: BYTES, 3: VARINT, 4: VARINT, 5: BYTES}
-_WATCH = {1: BYTES, 2: VARINT, 3: VARINT, 4: VARINT, 5: VARINT, 6: BYTES, 11: BYTES}
-_EVENT = {1: VARINT, 2: BYTES}
-_TOKEN = {2: BYTES}
-_STATUS = {1: BYTES, 2: BYTES, 4: VARINT}
-_HEADER = {2: VARINT}
-_NUMBER = rb"[\x80-\xff]*[\x00-\x7f]"
-HEADER = re.compile(rb"(?:\x08%b)?(?:\x10%b)?(?:\x18(%b))?" % (_NUMBER, _NUMBER, _NUMBER), re.DOTALL)
+_KEY_VALUE = kinds({1: BYTES, 2: VARINT, 3: VARINT, 5: BYTES, 6: VARINT})
+_RANGE = kinds({1: BYTES, 2: BYTES, 3: VARINT})
+_TRANSACTION = kinds({1: BYTES, 2: VARINT, 3: BYTES})
+_PART = kinds({1: BYTES, 2: BYTES, 3: BYTES, 4: BYTES})
+_DELETION = kinds({1: BYTES, 2: VARINT})
+_LEASE = kinds({1: BYTES, 3: VARINT, 4: VARINT, 5: BYTES})
+_WATCH = kinds({1: BYTES, 2: VARINT, 3: VARINT, 4: VARINT, 5: VARINT, 6: BYTES, 11: BYTES})
+_EVENT = kinds({1: VARINT, 2: BYTES})
+_TOKEN = kinds({2: BYTES})
+_STATUS = kinds({1: BYTES, 2: BYTES, 4: VARINT})
+_HEADER = kinds({2: VARINT, 3: VARINT})
+# A header as nearly all are: with its fields in order, each once, and none below nothing; the last is the raft term.
+_ANY, _REVISION = rb"[\x80-\xff]{0,9}[\x00-\x7f]", rb"[\x80-\xff]{0,8}[\x00-\x7f]"
+HEADER = re.compile(rb"(?:\x08%b)?(?:\x10%b)?\x18(%b)(?:\x20%b)?" % (_ANY, _ANY, _REVISION, _ANY), re.DOTALL)
 
 
 class KeyValue(NamedTuple):
@@ -108,8 +109,11 @@ def pair(data: bytes) -> KeyValue:
 
 def _revision(header: bytes) -> int:
     """Every answer begins with cluster, member and revision; only the last is wanted, and often."""
-    match = HEADER.match(header)
-    return 0 if match is None or match[1] is None else read_varint(match[1], 0)[0]
+    match = HEADER.fullmatch(header)
+    if match is not None:
+        return read_varint(match[1], 0)[0]
+    about: dict[int, Any] = dict(fields(header, _HEADER))
+    return int(about.get(3, 0))
 
 
 def found(data: bytes) -> Found:

@@ -5,9 +5,17 @@ from collections.abc import Iterator, Mapping
 from fencepost.core.malformed import Malformed
 
 VARINT, FIXED64, BYTES, FIXED32 = 0, 1, 2, 5
-ANY: Mapping[int, int] = {}
 LARGEST = (1 << 64) - 1
+LARGEST_TAG = (1 << 32) - 1
 SMALL = [bytes([number]) for number in range(128)]
+
+
+def kinds(known: Mapping[int, int]) -> Mapping[int, int]:
+    """For `fields`: of which kind each known field is. No message has a field 0, of whatever kind."""
+    return {0: -1, **known}
+
+
+ANY = kinds({})
 
 
 def varint(value: int) -> bytes:
@@ -48,6 +56,8 @@ def fields(data: bytes, kinds: Mapping[int, int] = ANY) -> "Iterator[tuple[int, 
             place += 1
             if tag > 127:
                 tag, place = read_varint(data, place - 1)
+                if tag > LARGEST_TAG:
+                    raise Malformed("a field of a message whose number is too large")
             kind = tag & 7
             if kinds.get(tag >> 3, kind) != kind:
                 raise Malformed(f"field {tag >> 3} of a message is of another kind")
