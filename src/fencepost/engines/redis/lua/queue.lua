@@ -136,17 +136,33 @@ local function head(queue)
   end
 end
 
+-- How many of these are there. In batches: a call for each holder would cost the server ten times the time.
+local function count_of(keys)
+  local count = 0
+  for first = 1, #keys, 500 do
+    count = count + redis.call('EXISTS', unpack(keys, first, math.min(first + 499, #keys)))
+  end
+  return count
+end
+
 -- How a lock is held: nothing, x, or s or c with the weight and the limit of its holders. Forgets the dead among those.
-local function standing(lock)
+-- Looked at once, and from then on counted along: all holders anew for each who is let in would be their square.
+local stood = {}
+local function look_at(lock)
   local value = redis.call('GET', lock)
   if value and string.sub(value, 1, 5) ~= 'fp:*:' then
-    return 'x', 0
+    return { 'x', 0 }
   end
   local hold = hold_of(lock)
   local mode, weight, limit = nil, 0, nil
   local fields = redis.call('HGETALL', hold)
+  local leases = {}
   for i = 1, #fields, 2 do
-    if is_alive(fields[i]) then
+    leases[#leases + 1] = S .. 'lease\0' .. string.match(fields[i], '^[^:]*')
+  end
+  local all_live = count_of(leases) == #leases
+  for i = 1, #fields, 2 do
+    if all_live or is_alive(fields[i]) then
       local kind = string.match(fields[i + 1], '^[^:]*:([^:]*)')
       mode = string.sub(kind, 1, 1)
       weight = weight + (string.match(kind, '^c(%d+)') or 1)
@@ -158,7 +174,13 @@ local function standing(lock)
   if not mode and value then
     redis.call('DEL', lock)
   end
-  return mode, weight, limit
+  return { mode, weight, limit }
+end
+
+local function standing(lock)
+  local known = stood[lock] or look_at(lock)
+  stood[lock] = known
+  return known[1], known[2], known[3]
 end
 
 local function admits(lock, kind)
@@ -190,6 +212,10 @@ local function hold(lock, kind, tail, waiter)
     grow(hold_of(lock), waiter.ttl)
   end
   index(lock, waiter.ttl)
+  if stood[lock] then
+    local weight = stood[lock][2] + (string.match(kind, '^c(%d+)') or 1)
+    stood[lock] = { string.sub(kind, 1, 1), weight, string.match(kind, ',(%d+)') }
+  end
   return text
 end
 
@@ -290,6 +316,7 @@ end
 
 -- Give back what a request holds of one name, with that token or, without one, whichever.
 local function let_go(lock, key, token)
+  stood[lock] = nil
   local value = redis.call('GET', lock)
   local own = 'fp:' .. key .. ':' .. (token and token .. ':' or '')
   if value and string.sub(value, 1, #own) == own then

@@ -11,6 +11,7 @@ else
   end
 end
 redis.call('DEL', lock, hold_of(lock))
+stood[lock] = nil
 for _, text in ipairs(taken) do
   local id, token = string.match(text, '^fp:([^:]*):[^:]*:(%d+):')
   if not id then
