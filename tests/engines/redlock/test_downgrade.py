@@ -98,3 +98,18 @@ def test_one_that_went_on_as_a_reader_and_was_evicted_is_not_claimed_anew(nodes:
         assert isinstance(first.engine.claim(request, wait=True), Gone)
         assert second.look("a").holders == ()
         assert second.look("a").waiters == ()
+
+
+def test_a_reader_whose_lock_keys_were_deleted_is_told_before_another_holds_it_alone(
+    nodes: list[ServerProcess],
+) -> None:
+    with fencepost.connect(url_of(nodes), ttl=60) as first, fencepost.connect(url_of(nodes), ttl=60) as second:
+        held = first.rwlock("a").read().acquire()
+        for node in nodes:
+            command(port_of(node), "DEL", "a")
+        assert second.lock("a").try_acquire() is None
+        assert held.held
+        renew(first)
+        assert held.lost.is_set()
+        after = second.lock("a").acquire(timeout=60)
+        assert after.token > held.token

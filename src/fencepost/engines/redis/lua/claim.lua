@@ -4,7 +4,10 @@
 -- The two frequent cases come first, without a function made or a table built: free, and held while we may wait.
 local state = redis.call('MGET', KEYS[1], KEYS[3], KEYS[4])
 local timely = state[2] == ARGV[7]
-if not state[1] and (timely or (not state[2] and ARGV[6] == '1')) and redis.call('EXISTS', KEYS[2]) == 0 then
+local S = string.sub(KEYS[4], 1, -5)
+-- Those who share it hold it still where somebody has deleted the lock key alone.
+if not state[1] and (timely or (not state[2] and ARGV[6] == '1'))
+  and redis.call('EXISTS', KEYS[2], S .. 'hold\0' .. KEYS[1]) == 0 then
   local time = redis.call('TIME')
   local token = time[1] * 1000000 + time[2]
   local expires = token / 1000 + ARGV[3]
@@ -24,7 +27,6 @@ if not state[1] and (timely or (not state[2] and ARGV[6] == '1')) and redis.call
   redis.call('ZADD', KEYS[5], expires, KEYS[1])
   return token
 end
-local S = string.sub(KEYS[4], 1, -5)
 local me = string.sub(ARGV[1], 4) .. ARGV[3] .. ':' .. ARGV[4] .. ':x' .. ARGV[2]
 local value = state[1]
 if value and timely and ARGV[5] == '1' and string.sub(value, 1, 3) == 'fp:' and string.sub(value, 4, 4) ~= '*'

@@ -37,8 +37,17 @@ local function grow(key)
     redis.call('PEXPIRE', key, ttl)
   end
 end
-local function keep_shared(lock, key, token)
+-- Whether it shares the lock. Where the lock key is gone, or another's by now, nobody does any more.
+local function is_shared(lock, key, value)
   local held = redis.call('HGET', S .. 'hold\0' .. lock, key)
+  if held and (not value or string.sub(value, 1, 5) ~= 'fp:*:') then
+    redis.call('HDEL', S .. 'hold\0' .. lock, key)
+    return false
+  end
+  return held
+end
+local function keep_shared(lock, key, token, value)
+  local held = is_shared(lock, key, value)
   local kept = held and string.match(held, '^%d+') == token
   if kept then
     grow(lock)
@@ -62,10 +71,12 @@ for first = 4, #KEYS, 500 do
       if kept then
         redis.call('PEXPIRE', lock, ttl)
       else
-        kept = keep_shared(lock, string.match(own, '^fp:([^:]*:[^:]*):(%d+)'))
+        local key, token = string.match(own, '^fp:([^:]*:[^:]*):(%d+)')
+        kept = keep_shared(lock, key, token, value)
       end
     elseif sort == '#' then
-      kept = keep_shared(lock, string.match(own, '^#([^:]*:[^:]*):(%d+)'))
+      local key, token = string.match(own, '^#([^:]*:[^:]*):(%d+)')
+      kept = keep_shared(lock, key, token, value)
     else
       kept = redis.call('ZSCORE', S .. 'queue\0' .. lock, string.sub(own, 2))
       if kept then
@@ -76,7 +87,7 @@ for first = 4, #KEYS, 500 do
         local reason = '+'
         if value and string.sub(value, 1, #key + 4) == 'fp:' .. key .. ':' then
           redis.call('PEXPIRE', lock, ttl)
-        elseif redis.call('HEXISTS', S .. 'hold\0' .. lock, key) == 1 then
+        elseif is_shared(lock, key, value) then
           grow(lock)
           grow(S .. 'hold\0' .. lock)
         else

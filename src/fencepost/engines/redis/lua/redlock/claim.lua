@@ -5,7 +5,9 @@ local state = redis.call('MGET', KEYS[1], KEYS[3], KEYS[4])
 local timely = state[2] == ARGV[7]
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
-if not state[1] and timely and redis.call('EXISTS', KEYS[2]) == 0 then
+local S = string.sub(KEYS[4], 1, -5)
+-- Those who share it hold it still where somebody has deleted the lock key alone.
+if not state[1] and timely and redis.call('EXISTS', KEYS[2], S .. 'hold\0' .. KEYS[1]) == 0 then
   local step = math.ceil(now / 100000) * 100000
   local token = (state[3] or now + 200000) + 1
   local next = state[3] and token >= step
@@ -25,7 +27,6 @@ end
 if not state[3] then
   redis.call('SET', KEYS[4], string.format('%.0f', now + 200000))
 end
-local S = string.sub(KEYS[4], 1, -5)
 local me = string.sub(ARGV[1], 4) .. ARGV[3] .. ':' .. ARGV[4] .. ':x' .. ARGV[2]
 local value = state[1]
 if value and timely and ARGV[5] == '1' and string.sub(value, 1, 3) == 'fp:' and string.sub(value, 4, 4) ~= '*'

@@ -54,6 +54,11 @@ for first = 5, #KEYS, 500 do
       found = sort == '=' and '+' .. string.match(value, '^%d+', #own + 1)
     else
       local held = redis.call('HGET', S .. 'hold\0' .. lock, key)
+      if held and (not value or string.sub(value, 1, 5) ~= 'fp:*:') then
+        -- The lock key is gone, or another's by now: nobody shares it any more.
+        redis.call('HDEL', S .. 'hold\0' .. lock, key)
+        held = false
+      end
       if held then
         grow(lock)
         grow(S .. 'hold\0' .. lock)
