@@ -331,8 +331,9 @@ def test_nobody_waits_for_the_name_of_one_node(nodes: list[ServerProcess], monke
     asked.close()
 
 
+@pytest.mark.parametrize("kept", [False, True], ids=["each with a fleet of its own", "one fleet"])
 def test_a_silent_address_of_a_node_is_left_for_the_next(
-    nodes: list[ServerProcess], monkeypatch: pytest.MonkeyPatch
+    nodes: list[ServerProcess], monkeypatch: pytest.MonkeyPatch, kept: bool
 ) -> None:
     with ExitStack() as stack:
         full = stack.enter_context(socket.create_server(("127.0.0.1", 0), backlog=0))
@@ -344,11 +345,16 @@ def test_a_silent_address_of_a_node_is_left_for_the_next(
         found = [(socket.AF_INET, socket.SOCK_STREAM, 6, "", each) for each in where]
         monkeypatch.setattr(socket, "getaddrinfo", lambda *args, **options: list(found))
 
+        def fleet_of_one() -> threads_fleet.Fleet:
+            made = threads_fleet.Fleet([Address("two.example", 1)], 0.3)
+            stack.callback(made.close)
+            return made
+
+        one = fleet_of_one()
+
         def is_answered() -> bool:
-            asked = threads_fleet.Fleet([Address("two.example", 1)], 0.3)
             ballot = Ballot(1, 1, any_reply)
-            asked.ask(OPEN, [OPEN.pack([b"a"], 1000)], ballot)
-            asked.close()
+            (one if kept else fleet_of_one()).ask(OPEN, [OPEN.pack([b"a"], 1000)], ballot)
             return ballot.ayes == 1
 
         assert not is_answered()

@@ -1,12 +1,13 @@
 """What was sent to a node and comes late, after what followed it, has no effect there."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import TypeVar
 
 import pytest
 
 from fencepost._runtime import aio as runtime
 from fencepost._runtime.threads import BootClock
-from fencepost.contract.answer import Granted
+from fencepost.contract.answer import Granted, Queued
 from fencepost.core.claim import Ask, Claim, Request
 from fencepost.core.holder import Holder
 from fencepost.core.url import parse_url
@@ -19,13 +20,16 @@ from fencepost.engines.redis.redlock.lease import Lease
 from fencepost.engines.redis.redlock.renewal import compose
 from fencepost.engines.redis.redlock.script import CLAIM, LEAVE, RELEASE, RENEW, YIELD
 from fencepost.engines.redis.resp import Reply, ReplyError
+from fencepost.engines.redis.script import OPEN
 from fencepost.engines.redis.wire.threads import connect
+from fencepost.errors import Unavailable
 from fencepost.testing.condition import until
 from fencepost.testing.proxy import Proxy
 from fencepost.testing.redis import command, port_of
 from fencepost.testing.server import ServerProcess
 
 HOLDER = Holder("0" * 24, "holder")
+T = TypeVar("T")
 REQUEST = Request(HOLDER, 1, (Ask("a"),))
 
 
@@ -177,3 +181,65 @@ def test_a_vote_that_came_back_is_not_given_away_by_what_was_said_before(ports: 
     timely = YIELD.pack([b"a", SINGLE.index], ours.member(mine), its.own[3:], ours.epochs.now)
     assert say(port, timely) == 1
     assert command(port, "GET", "a").startswith(its.own)
+
+
+def test_an_opening_that_a_node_hears_after_its_lease_has_gone_on_lets_no_claim_in_that_was_given_up(
+    ports: list[int],
+) -> None:
+    port = ports[2]
+    say(port, OPEN.load)
+    lease = Lease(HOLDER, 120, "channel,nonce")
+    opening = OPEN.pack([lease.key], lease.ttl)
+    # The node is slow, and hears neither of these before what follows on another connection.
+    entry = lease.note(REQUEST, Place(b"a", clustered=False), 0.0)
+    late = lease.claim(entry, 3, wait=False)[1][2]
+    lease.epochs.advance()
+    assert say(port, LEAVE.pack([lease.key, b"a"], SINGLE.prefix, "", lease.epochs.now, lease.member(entry))) == 1
+    say(port, opening)
+    assert say(port, late) == [-2]
+    assert command(port, "EXISTS", "a") == 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("is_held", [True, False], ids=["held", "waited for"])
+def test_what_is_asked_of_a_stopped_node_does_not_grow_and_has_no_effect_when_it_wakes(
+    nodes: list[ServerProcess], is_held: bool
+) -> None:
+    """It keeps what each renewal, or each look, has said to it on a connection of its own."""
+    ports = [port_of(node) for node in nodes[:3]]
+    others = Engine(parse_url(url_of(ports)), clock=BootClock(), patience=60.0)
+    engine = Engine(parse_url(f"{url_of(ports)}?node_timeout=0.1"), clock=BootClock(), patience=60.0)
+    insist(lambda: engine.lease_open(HOLDER, 600))
+    other = Request(Holder("1" * 24, "other"), 1, (Ask("a"),))
+    others.lease_open(other.holder, 600)
+    before = None if is_held else others.claim(other, wait=False)
+    nodes[2].pause()
+    answer = insist(lambda: engine.claim(REQUEST, wait=not is_held))
+    assert isinstance(answer, Granted if is_held else Queued)
+    entry = engine._leases[HOLDER.id].entries[1]
+    for _ in range(40):
+        assert insist(lambda: engine.lease_renew(HOLDER, 600, ())).alive
+        if not is_held:
+            assert isinstance(insist(lambda: engine.claim(REQUEST, wait=True)), Queued)
+    assert len(entry.asked) < 20
+    if is_held:
+        insist(lambda: engine.release(Claim(HOLDER, 1, Ask("a"), entry.token)))
+    else:
+        insist(lambda: engine.withdraw(REQUEST))
+    nodes[2].resume()
+    if isinstance(before, Granted):
+        assert others.release(Claim(other.holder, 1, Ask("a"), before.tokens[0]))
+    until(lambda: [command(port, "EXISTS", "a", "fencepost\0queue\0a") for port in ports] == [0, 0, 0])
+    insist(lambda: engine.lease_close(HOLDER))
+    others.lease_close(other.holder)
+    engine.close()
+    others.close()
+
+
+def insist(call: Callable[[], T]) -> T:
+    """Two nodes have little time to answer, too: again until they do."""
+    while True:
+        try:
+            return call()
+        except Unavailable:
+            pass

@@ -1,6 +1,6 @@
 """One question to all nodes, and when its answer is known: often before the last of them has answered."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 
 from fencepost.engines.redis.resp import Reply
 from fencepost.engines.redis.trouble import shared_cause
@@ -10,6 +10,8 @@ from fencepost.errors import EngineError, Refused, Unavailable
 GRACE = 0.05
 # The way of what is still to be sent.
 PENDING = object()
+# The way of what several asked, and nobody knows any more on which: it is not that of what is said now.
+LOST = object()
 VOID = "a node has heard more of this lease than we have said"
 
 
@@ -89,6 +91,14 @@ class Ballot:
     def may_overtake(self, node: int, way: object) -> bool:
         """Whether what is said to a node on that way may be heard there before what was said in this ballot."""
         return self.ways[node] is not None and self.ways[node] is not way
+
+    @classmethod
+    def of_all(cls, ballots: "Sequence[Ballot]") -> "Ballot":
+        """One in place of several: what was said in it may come late to the nodes that owe any of them an answer."""
+        size = len(ballots[0].ways)
+        one = cls(size, 0, any_reply, ())
+        one.ways = [LOST if any(each.ways[node] for each in ballots) else None for node in range(size)]
+        return one
 
     @property
     def answered(self) -> int:

@@ -21,6 +21,8 @@ from fencepost.engines.redis.script import Script
 
 CLAIM_HEAD = CLAIM.head(4, 7)
 ASK_HEAD = ASK.head(2, 4)
+# How much of one request may be owed an answer, each by itself.
+MOST_OWED = 8
 FLAGS = {(wait, opens): bulk(b"%d" % wait) + bulk(b"%d" % opens) for wait in (0, 1) for opens in (0, 1)}
 
 
@@ -65,6 +67,9 @@ class Entry:
     def ask(self, ballot: Ballot) -> list[Ballot]:
         """About to be asked for; those before it whose words may still be on their way."""
         before = [each for each in self.asked if any(each.ways)] if self.asked else []
+        if len(before) > MOST_OWED:
+            # A node that is stopped owes more with each renewal, for as long as the grant is held.
+            before = [Ballot.of_all(before[:-1]), before[-1]]
         self.asked = [*before, ballot]
         return before
 

@@ -113,6 +113,9 @@ class Peer:
     def is_over(self, now: float, timeout: float) -> bool:
         """Whether it owes an answer for longer than that, or has ended while nobody looked."""
         if self._tickets and now - self._tickets[0][1] > timeout:
+            if self._opening is not None:
+                # To go on without what it waits for would take an address for one that has answered.
+                return True
             # What it answered while nobody waited for it is still to be read.
             self.advance()
             return bool(self._tickets) and now - self._tickets[0][1] > timeout
