@@ -2,11 +2,15 @@
 
 import socket
 import threading
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
 
 import pytest
 
 from fencepost import Unavailable
 from fencepost._runtime.threads import BootClock, Limit
+from fencepost.contract import registry
 from fencepost.core.url import parse_url
 from fencepost.drivers.etcd.endpoint import Endpoints
 from fencepost.drivers.etcd.http2 import SETTINGS, frame
@@ -14,6 +18,7 @@ from fencepost.drivers.etcd.request import KV_RANGE
 from fencepost.drivers.etcd.wire import threads as etcd
 from fencepost.engines.consul.address import locate
 from fencepost.engines.consul.wire import threads as consul
+from fencepost.testing.condition import until
 from tests.support.hostile import Hostile, Speech
 
 LASTING = 60.0
@@ -86,3 +91,45 @@ def test_a_caller_in_a_hurry_leaves_the_agent_of_consul_to_the_others(
                 link.call(ASKED)
         assert link.host == hosts[0]
         link.close()
+
+
+def looks(engine: Any) -> None:
+    engine.look("a")
+
+
+def watches(engine: Any) -> None:
+    engine.cells.watch("a", 0, LASTING)
+
+
+def listens(engine: Any) -> None:
+    engine._channel.listen()
+
+
+@pytest.mark.parametrize(
+    ("url", "call"),
+    [
+        ("zookeeper://127.0.0.1:{}", looks),
+        ("redis+cluster://127.0.0.1:{}", looks),
+        ("redis+sentinel://127.0.0.1:{}/service", looks),
+        ("etcd://127.0.0.1:{}", watches),
+        ("postgresql://127.0.0.1:{}/test", listens),
+    ],
+)
+def test_a_caller_in_a_hurry_does_not_wait_for_one_who_is_not(url: str, call: Callable[[Any], None]) -> None:
+    """Both need the same connection, or the same answer, and one of them asks for both."""
+    with Hostile(silent) as server:
+        address = parse_url(url.format(server.port))
+        engine = registry.engine(address.scheme)(address, clock=BootClock(), patience=LASTING)
+
+        def wait_long() -> None:
+            with suppress(Unavailable):
+                call(engine)
+
+        other = threading.Thread(target=wait_long)
+        other.start()
+        until(lambda: server.calls)
+        with hurried(), pytest.raises(Unavailable):
+            call(engine)
+        assert other.is_alive()
+    other.join()
+    engine.close()

@@ -17,6 +17,13 @@ sleep = asyncio.sleep
 in_thread = asyncio.to_thread
 
 
+class Turn(asyncio.Lock):
+    """A mutex that one keeps while it waits for a server. Whoever waits for it can be cancelled."""
+
+    def __init__(self, late: type[Exception]) -> None:
+        super().__init__()
+
+
 class Event:
     """A flag that tasks wait for and that any thread may set."""
 

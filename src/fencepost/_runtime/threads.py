@@ -10,6 +10,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from operator import attrgetter
 from types import TracebackType
 from typing import Any, ClassVar, Protocol, TypeAlias, TypeVar
 
@@ -118,6 +119,31 @@ def patience(seconds: float) -> float:
     """How long to wait for a server, where it is so long if nobody is in a hurry. Never 0, which means for ever."""
     until = _until()
     return seconds if until == math.inf else max(0.001, min(seconds, until - boottime()))
+
+
+class Turn:
+    """A mutex that one keeps while it waits for a server, as others want to.
+
+    A caller with little time does not wait for the time of another: `late` is raised when its own is over. As in
+    `lock.Lock`, the lock is taken by a step of a loop, where no signal handler runs before the block is entered.
+    """
+
+    __slots__ = ("_acquire", "_late", "_leave")
+
+    def __init__(self, late: type[Exception]) -> None:
+        lock = threading.Lock()
+        self._late = late
+        self._acquire = lock.acquire
+        self._leave = lock.__exit__
+
+    def __enter__(self) -> None:
+        left = time_left()
+        for taken in map(self._acquire, (True,), (-1 if left == math.inf else left,)):
+            if taken:
+                return
+        raise self._late("another waits for the server, and did not have an answer in time")
+
+    __exit__: Any = property(attrgetter("_leave"))
 
 
 def in_thread(function: Callable[..., T], *args: object) -> T:

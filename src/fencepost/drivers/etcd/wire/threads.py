@@ -276,7 +276,7 @@ class Ear:
         self._connection: Connection | None = None
         self._stream: Stream | None = None
         self._watch = Watch()
-        self._opening = runtime.Mutex()
+        self._opening = runtime.Turn(Unavailable)
         # The conversation is one: what is read and what is said must not get into it at the same time.
         self._talking = StateLock()
         self._generation = fork.generation()

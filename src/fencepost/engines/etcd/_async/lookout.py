@@ -21,7 +21,7 @@ class AsyncLookout:
         self._link = link
         self._now = now
         self._patience = patience
-        self._opening = runtime.Mutex()
+        self._opening = runtime.Turn(Unavailable)
 
     async def open(self, places: Iterable[Place], *, for_readers: bool) -> None:
         """Hear of the queues of these names from now on."""

@@ -29,7 +29,7 @@ class AsyncChannel:
         self._store = store
         self._direct = direct
         self._unattended = unattended
-        self._opening = runtime.Mutex()
+        self._opening = runtime.Turn(Unavailable)
         self._closed = False
 
     async def listen(self) -> None:

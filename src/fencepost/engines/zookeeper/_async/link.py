@@ -65,7 +65,7 @@ class AsyncLink:
         self._hosts = random.sample(address.hosts, len(address.hosts))
         self._last_zxid = 0
         self._connection: wire.Connection | None = None
-        self._connecting = runtime.Mutex()
+        self._connecting = runtime.Turn(Unavailable)
         self._generation = fork.generation()
 
     async def call(self, requests: Sequence[bytes]) -> list[Reply]:

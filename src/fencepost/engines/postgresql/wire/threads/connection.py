@@ -67,7 +67,7 @@ class Connection:
         self._prepared: set[bytes] = set()
         # What is being prepared: its answer may be read by somebody else.
         self._preparing: bytes | None = None
-        self._turn = runtime.Mutex()
+        self._turn = runtime.Turn(Unavailable)
         self._owing = False
         self._asked_at = monotonic()
         self._is_open = True

@@ -38,7 +38,7 @@ class AsyncCluster(AsyncServer):
         self._patience = patience
         self._nodes: dict[tuple[str, int], AsyncNode] = {}
         self._slots: dict[int, AsyncNode] = {}
-        self._mapping = runtime.Mutex()
+        self._mapping = runtime.Turn(Unavailable)
 
     async def run(self, script: Script, command: bytes, slot: int) -> Reply:
         node = self._slots.get(slot)

@@ -38,7 +38,7 @@ class Cluster(Server):
         self._patience = patience
         self._nodes: dict[tuple[str, int], Node] = {}
         self._slots: dict[int, Node] = {}
-        self._mapping = runtime.Mutex()
+        self._mapping = runtime.Turn(Unavailable)
 
     def run(self, script: Script, command: bytes, slot: int) -> Reply:
         node = self._slots.get(slot)

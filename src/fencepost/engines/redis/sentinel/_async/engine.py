@@ -46,7 +46,7 @@ class AsyncMaster(AsyncServer):
         self._on_leave = on_leave
         # Not longer: a renewal waits for them.
         self._fleet = fleet.Fleet(sentinels, patience / 4, loads=())
-        self._finding = runtime.Mutex()
+        self._finding = runtime.Turn(Unavailable)
         self._found: AsyncNode | None = None
 
     async def run(self, script: Script, command: bytes, slot: int) -> Reply:
