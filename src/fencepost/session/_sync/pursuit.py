@@ -139,9 +139,9 @@ def _claim(
     while True:
         try:
             asked_at = now()
-            if answer_by - asked_at >= presence.limits.call * 0.9:
-                # The engine's own patience ends first, and costs nothing.
+            if answer_by == math.inf:
                 return presence.engine.claim(request, wait=asked_at < until)
+            # The engine's own patience is for one exchange with a server, and a claim may take several.
             with Limit(presence.clock, answer_by):
                 return presence.engine.claim(request, wait=asked_at < until)
         except Unavailable:

@@ -120,9 +120,13 @@ class AsyncDeadlineChapter:
                 async with AsyncSoon():
                     await session.close()
 
-    async def test_an_engine_that_hangs_is_left_at_the_time_out_and_settled_later(self, site: Site) -> None:
+    @pytest.mark.parametrize("call", [1.0, 0.1], ids=["in a hurry", "with time for one exchange"])
+    async def test_an_engine_that_hangs_is_left_at_the_time_out_and_settled_later(
+        self, site: Site, call: float
+    ) -> None:
         session, engine = connect_faulty(site, ttl=LASTING)
-        session.limits = session.limits._replace(answer=1.0, farewell=0.1)
+        # A call of an engine may take several exchanges with a server, each as long as one call of the session.
+        session.limits = session.limits._replace(call=call, answer=1.0, farewell=0.1)
         async with session, connect_to(site, label="other") as other:
             engine.hang("claim", "withdraw")
             async with AsyncSoon():
