@@ -1,12 +1,21 @@
 """What an engine remembers of a lease while answers are on their way."""
 
+import itertools
+from typing import Any
+
 import pytest
 
+from fencepost import Unavailable
+from fencepost._runtime.threads import BootClock
 from fencepost.core.claim import Ask, Claim, Request
 from fencepost.core.holder import Holder
+from fencepost.core.url import parse_url
+from fencepost.engines.redis.cluster._sync.engine import ClusterEngine
 from fencepost.engines.redis.key import SINGLE, Place
-from fencepost.engines.redis.lease import Entry, Lease, Subject
+from fencepost.engines.redis.lease import Entry, Epochs, Lease, Subject
+from fencepost.engines.redis.script import OPEN, Script
 from fencepost.engines.redis.waiter import Waiter
+from tests.support.interruption import interrupt_at
 
 pytestmark = pytest.mark.unit
 
@@ -69,3 +78,26 @@ def test_a_grant_that_came_while_its_place_was_packed_is_packed_anew_after_one_r
     assert subject(lease) is stale
     lease.miss(stale)
     assert subject(lease).token == 7
+
+
+def test_an_epoch_has_begun_wherever_its_beginning_is_interrupted() -> None:
+    """What went unanswered would count still."""
+    for point in itertools.count(1):
+        epochs = Epochs()
+        where = interrupt_at(point, epochs.advance)
+        assert epochs.now == b"2", where
+        if where is None:
+            break
+    assert point > 1
+
+
+def test_a_server_that_never_knows_a_lease_is_not_asked_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    engine = ClusterEngine(parse_url("redis+cluster://127.0.0.1:1"), clock=BootClock(), patience=1.0)
+
+    def run(script: Script, command: bytes, slot: int) -> Any:
+        return 1 if script is OPEN else [-1]
+
+    monkeypatch.setattr(engine._server, "run", run)
+    engine.lease_open(HOLDER, 10)
+    with pytest.raises(Unavailable, match="does not know a lease"):
+        engine.claim(Request(HOLDER, 1, (Ask("a"),)), wait=False)

@@ -1,6 +1,5 @@
 """One lease as its engine knows it: what is asked and held on it, and the bytes its commands have in common."""
 
-import itertools
 from collections.abc import Collection, Container
 from typing import NamedTuple
 
@@ -70,12 +69,14 @@ class Epochs:
     """The epoch of a lease, which a server knows too: see lua/queue.lua for what it is good for."""
 
     def __init__(self) -> None:
-        self._numbers = itertools.count(1)
+        self._number = 0
         self.advance()
 
     def advance(self) -> bytes:
         """What was sent and not answered counts no more, once a server hears of anything that is sent from now on."""
-        self.now = b"%d" % next(self._numbers)
+        # No call before it has begun: at each a signal handler may raise, or another thread go on to the next.
+        self._number += 1
+        self.now = b"%d" % self._number
         self.bulk = bulk(self.now)
         return self.now
 

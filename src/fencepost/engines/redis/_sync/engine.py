@@ -176,6 +176,8 @@ class RedisEngine:
             return granted if place.slot in lease.slots else self._claim_again(entry, wait)
         if reply[0] == -1:
             lease.slots.pop(place.slot, None)
+            if not known:
+                raise Unavailable("redis does not know a lease that this claim was to make known to it")
             if lease.slots:
                 # It lives elsewhere, with what is held there: here it is opened anew.
                 return self.claim(request, wait=wait)
