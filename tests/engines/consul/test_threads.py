@@ -1,5 +1,6 @@
-"""Threads that come and leave, and look who is there, at the same time."""
+"""Threads that come and leave, and look who is there, at the same time; and signal handlers that raise in one."""
 
+import itertools
 import threading
 from typing import Any
 
@@ -14,6 +15,7 @@ from fencepost.engines.consul.lease import Entry
 from fencepost.engines.consul.record import Record, write
 from fencepost.engines.consul.scene import View, view_of
 from fencepost.engines.consul.transaction import LOCK_FLAG, Pair
+from tests.support.interruption import interrupt_at
 
 pytestmark = pytest.mark.unit
 
@@ -76,3 +78,56 @@ def test_one_that_leaves_while_another_looks_whom_to_tell_is_no_error() -> None:
     place._tell({"a": held_by(first)})
     leaving.join()
     assert not place._waiting
+
+
+class Asked(Exception):
+    """Somebody asks the agent for news."""
+
+
+class Store:
+    """Of an agent that has no news, and is asked for it."""
+
+    def __init__(self, pairs: dict[str, Pair]) -> None:
+        self.pairs = pairs
+
+    def now(self) -> float:
+        return 0.0
+
+    def read(self, operations: Any) -> dict[str, Pair]:
+        return self.pairs
+
+    def watch(self, *args: object, **named: object) -> None:
+        raise Asked
+
+
+# A generator that is dropped half way is closed when it is collected.
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_whoever_is_interrupted_at_any_point_of_its_wait_leaves_it_to_another_to_ask_for_news() -> None:
+    for point in itertools.count():
+        holder, first, second = entry(1), entry(2), entry(3)
+        lock = lock_of("", "a")
+        records = {lock: holder, first.place("a"): first, second.place("a"): second}
+        store: Any = Store(
+            {
+                key: Pair(key, write(Record(each.request, 10.0, 0.0)), "session", LOCK_FLAG * (key == lock), 5, 5)
+                for key, each in records.items()
+            }
+        )
+        place = Line(store, "", BootClock())
+        place.join(first)
+        place.join(second)
+
+        def wait(place: Line = place, first: Entry = first) -> None:
+            try:
+                place.wait(first, 20.0)
+            except Asked:
+                pass
+
+        where = interrupt_at(point, wait)
+        place.leave(first)
+        with pytest.raises(Asked):
+            assert place.wait(second, 20.0), f"after {where}"
+        assert not place._asking
+        if where is None:
+            break
+    assert point > 10

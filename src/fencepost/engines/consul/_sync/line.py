@@ -32,7 +32,7 @@ class Line:
         self._prefix = prefix
         self._now = clock.now
         self._waiting: dict[Desk, dict[tuple[str, int], Entry]] = {}
-        # Who asks for all at a desk, if anybody does.
+        # Who asks for all at a desk, or did last: it does for as long as it waits.
         self._asking: dict[Desk, Entry] = {}
         self._watches: dict[Desk, wire.Watch] = {}
         # Who was there when it was last looked for all at a desk.
@@ -141,10 +141,10 @@ class Line:
         try:
             return self._stand(desk, entry, self._now() + timeout)
         finally:
-            # Nobody rings here any more for whoever is gone; and if somebody did, another is rung for.
+            # Nobody rings here any more for whoever is gone; and if somebody did, another is rung for. First of all it
+            # gives up the role, without a call: a signal handler may raise at each, and nobody else would ever ask.
             entry.bell = None
-            if desk not in self._asking:
-                self._ring_next(desk, entry)
+            self._step_down(desk, entry)
 
     def _stand(self, desk: Desk, entry: Entry, until: float) -> Granted | Gone | None:
         bell = entry.bell = runtime.Event()
@@ -158,14 +158,32 @@ class Line:
             left = until - self._now()
             if left <= 0 or entry.lost:
                 return None
-            if self._asking.setdefault(desk, entry) is entry:
-                try:
-                    self._ask(entry, until)
-                finally:
-                    self._asking.pop(desk, None)
+            if self._take(desk, entry):
+                self._ask(entry, until)
             else:
                 bell.wait(min(left, LONGEST_NAP))
                 bell.clear()
+
+    def _is_vacant(self, desk: Desk, entry: Entry) -> bool:
+        """Whether nobody else asks for all at the desk."""
+        other = self._asking.get(desk)
+        return other is None or other is entry or other.bell is None
+
+    def _take(self, desk: Desk, entry: Entry) -> bool:
+        """Whether it asks for all from now on, until it leaves."""
+        with self._lock:
+            vacant = self._is_vacant(desk, entry)
+            if vacant:
+                self._asking[desk] = entry
+        return vacant
+
+    def _step_down(self, desk: Desk, entry: Entry) -> None:
+        with self._lock:
+            vacant = self._is_vacant(desk, entry)
+            if vacant:
+                self._asking.pop(desk, None)
+        if vacant:
+            self._ring_next(desk, entry)
 
     def _ring_next(self, desk: Desk, entry: Entry) -> None:
         """Have one of the others ask for all."""
