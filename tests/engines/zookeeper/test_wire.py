@@ -222,3 +222,24 @@ def test_whoever_comes_while_another_only_glances_reads_at_once_afterwards(monke
         assert waiter.gone
         connection.close()
         peer.close()
+
+
+def test_a_connection_that_another_thread_ends_while_this_one_speaks_is_unavailable(
+    where: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with fencepost.connect(where, ttl=LASTING) as session:
+        session.look("a")
+        frame = threads.frame
+
+        def ending(xid: int, request: bytes) -> bytes:
+            (connection,) = [each for each in list(threads._open) if each._sending.locked()]
+            reader = threading.Thread(target=connection.end, args=[ConnectionError("the server closed the connection")])
+            reader.start()
+            reader.join(PATIENCE)
+            monkeypatch.undo()
+            return frame(xid, request)
+
+        monkeypatch.setattr(threads, "frame", ending)
+        with pytest.raises(Unavailable):
+            session.look("a")
+        assert session.look("a").holders == ()

@@ -97,14 +97,16 @@ class Connection:
         slot = _Slot(len(requests))
         try:
             with self._sending:
-                if self.error is not None or self._socket is None:
+                # Whoever reads may end the connection at any line.
+                ended, source = self.error, self._socket
+                if ended is not None or source is None:
                     raise self._broken()
                 frames = []
                 for request in requests:
                     self._xid = xid = self._xid % 0x7FFFFFFF + 1
                     self._intake.pending.append((xid, slot))
                     frames.append(frame(xid, request))
-                self._socket.sendall(b"".join(frames))
+                source.sendall(b"".join(frames))
         except BaseException as error:
             self.end(error)
             raise
