@@ -26,6 +26,7 @@ from fencepost.engines.consul import shortcut
 from fencepost.engines.consul._async.cells import AsyncCells
 from fencepost.engines.consul._async.departure import AsyncDeparture
 from fencepost.engines.consul._async.downgrade import AsyncDowngrade
+from fencepost.engines.consul._async.limit import AsyncLimit
 from fencepost.engines.consul._async.line import AsyncLine
 from fencepost.engines.consul._async.register import AsyncRegister
 from fencepost.engines.consul._async.store import AsyncStore
@@ -72,6 +73,7 @@ class AsyncConsulEngine:
 
     def __init__(self, url: Url, *, clock: runtime.Clock, patience: float) -> None:
         self._address = locate(url)
+        self._patience = patience
         if self._address.ttl_min != TTL_MIN:
             vars(self)["traits"] = replace(self.traits, ttl_floor=self._address.ttl_min)
         self._prefix = self._address.prefix
@@ -152,6 +154,10 @@ class AsyncConsulEngine:
     # Claims
 
     async def claim(self, request: Request, *, wait: bool) -> Granted | Queued | Busy | Gone:
+        async with self._within():
+            return await self._claim(request, wait=wait)
+
+    async def _claim(self, request: Request, *, wait: bool) -> Granted | Queued | Busy | Gone:
         lease = self._leases.get(request.holder.id)
         if lease is None:
             return Gone(ENDED)
@@ -337,18 +343,21 @@ class AsyncConsulEngine:
 
     async def release(self, claim: Claim) -> bool:
         lease = self._leases.get(claim.holder.id)
-        if lease is not None and lease.is_shared(claim.serial):
-            return await self._downgrade.release(lease, claim)
-        return await self._departure.release(lease, claim)
+        async with self._within():
+            if lease is not None and lease.is_shared(claim.serial):
+                return await self._downgrade.release(lease, claim)
+            return await self._departure.release(lease, claim)
 
     async def release_all(self, claims: Sequence[Claim]) -> tuple[bool, ...]:
         lease = self._leases.get(claims[0].holder.id)
-        if lease is not None and lease.is_shared(claims[0].serial):
-            return tuple([await self._downgrade.release(lease, claim) for claim in claims])
-        return await self._departure.release_all(lease, claims)
+        async with self._within():
+            if lease is not None and lease.is_shared(claims[0].serial):
+                return tuple([await self._downgrade.release(lease, claim) for claim in claims])
+            return await self._departure.release_all(lease, claims)
 
     async def share(self, claim: Claim) -> bool:
-        return await self._downgrade.share(self._leases.get(claim.holder.id), claim)
+        async with self._within():
+            return await self._downgrade.share(self._leases.get(claim.holder.id), claim)
 
     # What operators see and do
 
@@ -369,6 +378,10 @@ class AsyncConsulEngine:
         self._store.close()
 
     # Inside
+
+    def _within(self) -> AsyncLimit:
+        """A call takes as many exchanges as others get in its way: all of them together have the time of one."""
+        return AsyncLimit(self._patience)
 
     def _keys_of(self, claim: Claim, lease: Lease) -> list[str]:
         """The key that tells whether the claim is held; either, if it may or may not have gone on as a reader."""

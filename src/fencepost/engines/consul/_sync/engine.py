@@ -26,6 +26,7 @@ from fencepost.engines.consul import shortcut
 from fencepost.engines.consul._sync.cells import Cells
 from fencepost.engines.consul._sync.departure import Departure
 from fencepost.engines.consul._sync.downgrade import Downgrade
+from fencepost.engines.consul._sync.limit import Limit
 from fencepost.engines.consul._sync.line import Line
 from fencepost.engines.consul._sync.register import Register
 from fencepost.engines.consul._sync.store import Store
@@ -72,6 +73,7 @@ class ConsulEngine:
 
     def __init__(self, url: Url, *, clock: runtime.Clock, patience: float) -> None:
         self._address = locate(url)
+        self._patience = patience
         if self._address.ttl_min != TTL_MIN:
             vars(self)["traits"] = replace(self.traits, ttl_floor=self._address.ttl_min)
         self._prefix = self._address.prefix
@@ -152,6 +154,10 @@ class ConsulEngine:
     # Claims
 
     def claim(self, request: Request, *, wait: bool) -> Granted | Queued | Busy | Gone:
+        with self._within():
+            return self._claim(request, wait=wait)
+
+    def _claim(self, request: Request, *, wait: bool) -> Granted | Queued | Busy | Gone:
         lease = self._leases.get(request.holder.id)
         if lease is None:
             return Gone(ENDED)
@@ -337,18 +343,21 @@ class ConsulEngine:
 
     def release(self, claim: Claim) -> bool:
         lease = self._leases.get(claim.holder.id)
-        if lease is not None and lease.is_shared(claim.serial):
-            return self._downgrade.release(lease, claim)
-        return self._departure.release(lease, claim)
+        with self._within():
+            if lease is not None and lease.is_shared(claim.serial):
+                return self._downgrade.release(lease, claim)
+            return self._departure.release(lease, claim)
 
     def release_all(self, claims: Sequence[Claim]) -> tuple[bool, ...]:
         lease = self._leases.get(claims[0].holder.id)
-        if lease is not None and lease.is_shared(claims[0].serial):
-            return tuple([self._downgrade.release(lease, claim) for claim in claims])
-        return self._departure.release_all(lease, claims)
+        with self._within():
+            if lease is not None and lease.is_shared(claims[0].serial):
+                return tuple([self._downgrade.release(lease, claim) for claim in claims])
+            return self._departure.release_all(lease, claims)
 
     def share(self, claim: Claim) -> bool:
-        return self._downgrade.share(self._leases.get(claim.holder.id), claim)
+        with self._within():
+            return self._downgrade.share(self._leases.get(claim.holder.id), claim)
 
     # What operators see and do
 
@@ -369,6 +378,10 @@ class ConsulEngine:
         self._store.close()
 
     # Inside
+
+    def _within(self) -> Limit:
+        """A call takes as many exchanges as others get in its way: all of them together have the time of one."""
+        return Limit(self._patience)
 
     def _keys_of(self, claim: Claim, lease: Lease) -> list[str]:
         """The key that tells whether the claim is held; either, if it may or may not have gone on as a reader."""
