@@ -202,7 +202,7 @@ class Inbox:
         self._most = most
 
     async def receive(self, timeout: float) -> bytes | None:
-        """The next, or None if there is none within `timeout` seconds, or a little earlier."""
+        """The next, or None if there is none within `timeout` seconds."""
         try:
             return self._source.recv(self._most, DONTWAIT)
         except BlockingIOError:

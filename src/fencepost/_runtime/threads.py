@@ -5,7 +5,6 @@ import heapq
 import itertools
 import math
 import socket
-import struct
 import sys
 import threading
 import time
@@ -327,29 +326,24 @@ def readable(fd: int, timeout: float | None) -> bool:
 class Inbox:
     """Datagrams of one socket, `most` bytes of each, for one reader at a time.
 
-    The kernel keeps the time: one system call, where a time-out of Python's would poll first. It is told in whole
-    milliseconds, and only when they change: readers come back with nearly the same time-out again and again.
+    `poll` keeps the time: the kernel's time-out of a read would begin anew after every signal.
     """
 
-    __slots__ = ("_most", "_patience", "_poll", "_source")
+    __slots__ = ("_most", "_poll", "_source")
     catches = True
 
     def __init__(self, source: socket.socket, most: int) -> None:
         self._source = source
         self._most = most
-        self._patience = 0
         self._poll = poll()
         self._poll.register(source, READ)
 
     def receive(self, timeout: float) -> bytes | None:
-        """The next, or None if there is none within `timeout` seconds, or a little earlier."""
-        microseconds = int(timeout * 1000) * 1000 or int(timeout * 1_000_000) or 1
-        if microseconds != self._patience:
-            value = struct.pack("ll", *divmod(microseconds, 1_000_000))
-            self._source.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, value)
-            self._patience = microseconds
+        """The next, or None if there is none within `timeout` seconds."""
+        if not self._poll.poll(math.ceil(timeout * 1000)):
+            return None
         try:
-            return self._source.recv(self._most)
+            return self._source.recv(self._most, DONTWAIT)
         except BlockingIOError:
             return None
 

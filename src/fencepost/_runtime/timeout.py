@@ -1,6 +1,6 @@
-"""How long one read or write of a blocking socket may take, kept by the kernel where that can be.
+"""How long one write of a blocking socket may take, kept by the kernel where that can be.
 
-Time-outs of Python's own poll before every read, which costs a tenth of a call.
+Not so of reads: see `wire`.
 """
 
 import socket
@@ -11,12 +11,8 @@ BY_KERNEL = hasattr(socket, "MSG_DONTWAIT") and socket.socket.__module__ == "soc
 DONTWAIT: int = getattr(socket, "MSG_DONTWAIT", 0)
 
 
-def allow_reading(source: socket.socket, seconds: float) -> None:
-    """Where the kernel keeps the time, of a socket without a time-out of Python's."""
-    source.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, _timeval(seconds))
-
-
 def allow_writing(source: socket.socket, seconds: float) -> None:
+    """Where the kernel keeps the time, of a socket without a time-out of Python's."""
     source.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, _timeval(seconds))
 
 

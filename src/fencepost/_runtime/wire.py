@@ -9,18 +9,36 @@ from weakref import WeakSet
 from fencepost._runtime import fork, threads
 from fencepost._runtime.lookup import resolve
 from fencepost._runtime.readiness import READ, WRITE, poll
-from fencepost._runtime.timeout import BY_KERNEL, DONTWAIT, allow_reading, allow_writing
+from fencepost._runtime.timeout import BY_KERNEL, DONTWAIT, allow_writing
 
 
 class Wire:
-    """Time-outs are the kernel's: Python's own would poll before every read. TLS has no other than Python's."""
+    """Every read waits for the socket first, in `poll`, which counts its time on through signals. TLS has time-outs of
+    Python's, which do so, too.
 
-    __slots__ = ("__weakref__", "_by_kernel", "_patience", "allowed", "is_hurried", "socket", "until", "used_at")
+    The kernel's own time-out of a read begins anew after every signal, whatever its handler does: with one that comes
+    again and again, such as a timer's, a read from a silent server would never end.
+    """
+
+    __slots__ = (
+        "__weakref__",
+        "_by_kernel",
+        "_patience",
+        "_readable",
+        "allowed",
+        "is_hurried",
+        "socket",
+        "until",
+        "used_at",
+    )
 
     def __init__(self, connected: socket.socket, patience: float) -> None:
         self.socket = connected
         self._by_kernel = BY_KERNEL and not isinstance(connected, ssl.SSLSocket)
         self._patience = -1.0
+        waiting = poll()
+        waiting.register(connected, READ)
+        self._readable = waiting.poll
         self.used_at = monotonic()
         self.begin(patience)
         _open.add(self)
@@ -32,7 +50,6 @@ class Wire:
         self._patience = seconds
         if self._by_kernel:
             self.socket.settimeout(None)
-            allow_reading(self.socket, seconds)
             allow_writing(self.socket, seconds)
         else:
             self.socket.settimeout(seconds)
@@ -44,13 +61,11 @@ class Wire:
         # For messages: how long it had.
         self.allowed = seconds
         self.is_hurried = seconds < patience
-        # To tell the kernel takes as long as a tenth of a call: about the same will do, and sending seldom waits.
-        if not seconds * 0.9 <= self._patience <= seconds * 1.02:
-            if self._patience < 0 or not self._by_kernel:
-                self.patience(seconds)
-            else:
-                self._patience = seconds
-                allow_reading(self.socket, seconds)
+        if self._patience < 0 or not self._by_kernel:
+            self.patience(seconds)
+        else:
+            # Sending seldom waits: the kernel is not told anew.
+            self._patience = seconds
 
     def go_on(self) -> None:
         """Between two reads of an exchange: all of it together has the time that `begin` gave.
@@ -62,10 +77,16 @@ class Wire:
             raise TimeoutError
         if left < self._patience * 0.9:
             self._patience = left
-            if self._by_kernel:
-                allow_reading(self.socket, left)
-            else:
+            if not self._by_kernel:
                 self.socket.settimeout(left)
+
+    def receive(self, most: int) -> bytes:
+        """What comes next, in the time that a read may take; `TimeoutError` if nothing does."""
+        if not self._by_kernel:
+            return self.socket.recv(most)
+        if not self._readable(math.ceil(self._patience * 1000)):
+            raise TimeoutError
+        return self.socket.recv(most, DONTWAIT)
 
     def send(self, data: bytes, seconds: float | None = None) -> None:
         """All of it, in the time of the exchange or in so many seconds, also if the other side takes it bit by bit."""

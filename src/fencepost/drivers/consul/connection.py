@@ -27,7 +27,7 @@ class Connection(Wire):
 
     def take_in(self) -> Response | None:
         """Whatever comes next; the answer if that was the last of it."""
-        data = self.socket.recv(CHUNK)
+        data = self.receive(CHUNK)
         if not data:
             raise ConnectionError("the agent closed the connection")
         return self._parser.feed(data)

@@ -72,13 +72,13 @@ class Connection(Wire):
 
     def read(self) -> None:
         """Whatever comes next, taken in."""
-        self.take_in(self.socket.recv(CHUNK))
+        self.take_in(self.receive(CHUNK))
 
-    def receive(self, seconds: float, talking: "threading.Lock") -> bytes:
+    def receive_within(self, seconds: float, talking: "threading.Lock") -> bytes:
         """What comes within that time, while others may be sending; else TimeoutError or BlockingIOError."""
         if not isinstance(self.socket, ssl.SSLSocket):
             self.patience(seconds)
-            return self.socket.recv(CHUNK)
+            return self.receive(CHUNK)
         # OpenSSL must not read and write one connection at the same time.
         if not self.socket.pending() and not runtime.readable(self.socket.fileno(), seconds):
             raise TimeoutError
@@ -365,7 +365,7 @@ class Ear:
                 if connection is None or stream is None:
                     return
                 try:
-                    data = connection.receive(min(left, LONGEST_NAP), self._talking)
+                    data = connection.receive_within(min(left, LONGEST_NAP), self._talking)
                 except (TimeoutError, BlockingIOError):
                     continue
                 with self._talking:

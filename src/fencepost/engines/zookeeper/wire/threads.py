@@ -10,7 +10,7 @@ from fencepost._runtime import fork
 from fencepost._runtime import threads as runtime
 from fencepost._runtime.clock import LONGEST_NAP, boottime
 from fencepost._runtime.readiness import READ, poll
-from fencepost._runtime.timeout import BY_KERNEL, allow_reading, allow_writing
+from fencepost._runtime.timeout import BY_KERNEL, allow_writing
 from fencepost._runtime.watch import Watch
 from fencepost._runtime.wire import dial
 from fencepost.engines.zookeeper.frame import Intake, OnEvent
@@ -55,7 +55,6 @@ class Connection:
         self._intake = Intake(on_event)
         self._xid = 0
         self._socket: socket.socket | None = None
-        self._allowed = -1.0
         self._read_at = monotonic()
         self._sending = runtime.Mutex()
         self._watch = Watch()
@@ -189,16 +188,9 @@ class Connection:
         return True
 
     def _plain(self, source: socket.socket, left: float) -> bytes:
-        """The kernel keeps the time: Python's own time-outs poll before every read."""
-        seconds = min(left, LONGEST_NAP)
-        if not BY_KERNEL:
-            # The time-out of the socket is for those who send: it is not to be changed under them.
-            if not runtime.readable(source.fileno(), seconds):
-                raise TimeoutError
-            return source.recv(CHUNK)
-        if not seconds * 0.9 <= self._allowed <= seconds * 1.05:
-            self._allowed = seconds
-            allow_reading(source, seconds)
+        """The socket has its time-out for those who send. The kernel's for reads begins anew with every signal."""
+        if not runtime.readable(source.fileno(), min(left, LONGEST_NAP)):
+            raise TimeoutError
         return source.recv(CHUNK)
 
     def _decrypt(self, source: ssl.SSLSocket, left: float) -> bytes:

@@ -25,7 +25,7 @@ class Connection(Wire):
 
     def __init__(self, address: Address, patience: float) -> None:
         super().__init__(_dial(address, patience), patience)
-        self.recv, self.sendall = self.socket.recv, self.socket.sendall
+        self.recv, self.sendall = self.receive, self.socket.sendall
         self._parser = Parser()
         self.waiting: deque[Reply] = deque()
         # Asked before each command, so made once: `unread(0)` is empty unless something came that nobody asked for,
