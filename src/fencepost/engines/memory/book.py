@@ -11,7 +11,7 @@ import itertools
 import math
 import time
 from collections import deque
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -201,6 +201,15 @@ class Book:
             self._remove([entry], now)
 
     def release(self, claim: Claim, now: float) -> bool:
+        return self.release_all((claim,), now)[0]
+
+    def release_all(self, claims: Sequence[Claim], now: float) -> tuple[bool, ...]:
+        """All are free before anybody is granted one: a request for many is looked at once, not once for each."""
+        held = tuple(self._let_go(claim, now) for claim in claims)
+        self._promote([claim.name for claim, was_held in zip(claims, held, strict=True) if was_held], now)
+        return held
+
+    def _let_go(self, claim: Claim, now: float) -> bool:
         lease = self._alive(claim.holder, now)
         if lease is None:
             return False
@@ -210,11 +219,7 @@ class Book:
             return False
         entry.given_back = True
         self._drop(entry, claim.name)
-        self._promote([claim.name], now)
         return True
-
-    def release_all(self, claims: Iterable[Claim], now: float) -> tuple[bool, ...]:
-        return tuple(self.release(claim, now) for claim in claims)
 
     def share(self, claim: Claim, now: float) -> bool:
         lease = self._alive(claim.holder, now)
@@ -326,7 +331,7 @@ class Book:
 
     def _promote(self, freed: Collection[str], now: float) -> None:
         """Grant, in the order of their turns, whatever the change to the names in `freed` makes possible."""
-        tangled = [name for name in freed if not self._promote_one(name, now)]
+        tangled = dict.fromkeys(name for name in freed if not self._promote_one(name, now))
         if tangled:
             self._promote_tangled(tangled, now)
 
@@ -347,10 +352,11 @@ class Book:
 
     def _promote_tangled(self, freed: Collection[str], now: float) -> None:
         """For names that some want together with others."""
-        candidates = [entry for name in freed for entry in self._queue(name) if not entry.tokens]
+        # Each once, in however many of the queues it stands.
+        candidates = {id(entry): entry for name in freed for entry in self._queue(name) if not entry.tokens}
         if not candidates:
             return
-        names = {name for entry in candidates for name in entry.asks}
+        names = {name for entry in candidates.values() for name in entry.asks}
         queues = {name: self._queue(name) for name in names}
         holding = {name: [each.asks[name] for each in queue if name in each.tokens] for name, queue in queues.items()}
         waiting = {entry.turn: entry for queue in queues.values() for entry in queue if not entry.tokens}

@@ -103,7 +103,13 @@ class Claims:
         return self._queue.atomically(self._let_go_each, claims)
 
     def _let_go_each(self, claims: Sequence[Claim]) -> tuple[bool, ...]:
-        return tuple(self._let_go(holder.id, serial, ask.name, token) for holder, serial, ask, token in claims)
+        """All are free before anybody is granted one: a request for many is looked at once, not once for each."""
+        held = tuple(self._drop(holder.id, ask.name, token) for holder, _, ask, token in claims)
+        for (holder, serial, ask, _), was_held in zip(claims, held, strict=True):
+            if not was_held:
+                self._settlement.clear_up(holder.id, serial, ask.name)
+        self._queue.promote({each.name for each, was_held in zip(claims, held, strict=True) if was_held})
+        return held
 
     def _hand_over(self, holder: str, name: str, token: int) -> bool:
         """Whether the name went to the first in line.
@@ -147,8 +153,11 @@ class Claims:
         return place
 
     def _let_go(self, holder: str, serial: int, name: str, token: int | None) -> bool:
-        if not self._store.execute(LET_GO, (name, token, holder, self._now())).rowcount:
+        if not self._drop(holder, name, token):
             self._settlement.clear_up(holder, serial, name)
             return False
         self._queue.promote((name,))
         return True
+
+    def _drop(self, holder: str, name: str, token: int | None) -> bool:
+        return self._store.execute(LET_GO, (name, token, holder, self._now())).rowcount == 1

@@ -142,10 +142,10 @@ class Queue:
     def _promote_tangled(self, freed: set[str]) -> None:
         """For names that some ask for together with others."""
         names = set(freed)
-        for name in freed:
-            for row in self.rows("standing", name, 1, EVERYONE):
-                if row.parts > 1:
-                    names.update(part.name for part in self.rows("request", row.holder, row.serial))
+        # Each request once, in however many of the queues it stands.
+        tangled = {row.key for name in freed for row in self.rows("standing", name, 1, EVERYONE) if row.parts > 1}
+        for holder, serial in tangled:
+            names.update(part.name for part in self.rows("request", holder, serial))
         waiting = [row for name in names for row in self.rows("standing", name, 1, EVERYONE)]
         if self._bury_expired(waiting, freed):
             return

@@ -72,7 +72,7 @@ class Settlement:
         until = []
         for front in fronts:
             claims = [row.claim() for row in front]
-            watched = ahead(claims, request.holder, request.serial)
+            watched = set(ahead(claims, request.holder, request.serial))
             for row, claim in zip(front, claims, strict=True):
                 if claim in watched:
                     before[claim] = None

@@ -65,7 +65,8 @@ class AsyncGrants(Mapping[str, AsyncGrant]):
         grants = [grant for grant in grants if not grant.released] or grants
         together = of_one_request(grants)
         failure = await release_together(together) if together else None
-        for grant in [grant for grant in grants if grant not in together]:
+        done = set(together)
+        for grant in [grant for grant in grants if grant not in done]:
             try:
                 await grant.release()
             except FencepostError as error:
