@@ -48,6 +48,28 @@ async def test_a_body_that_ends_as_the_loss_comes_leaves_no_cancellation_behind(
         await asyncio.sleep(0)
 
 
+async def test_a_cancellation_that_comes_with_the_loss_as_the_body_ends_is_not_lost() -> None:
+    async with fencepost.connect_async("memory://") as session:
+        keeper = await session.keeper()
+
+        async def body() -> None:
+            task = asyncio.current_task()
+            assert task is not None
+            try:
+                async with session.lock("a"):
+                    keeper.lose("told so by the test")
+                    asyncio.get_running_loop().call_soon(task.cancel)
+            except fencepost.Lost:
+                pass
+            await asyncio.sleep(60)
+
+        task = asyncio.create_task(body())
+        with pytest.raises(asyncio.CancelledError):
+            await asyncio.wait_for(asyncio.shield(task), 10)
+        assert task.cancelled()
+        assert (await session.look("a")).holders == ()
+
+
 async def test_a_timeout_around_an_acquire_leaves_nothing() -> None:
     async with fencepost.connect_async("memory://") as session:
         held = await session.lock("a").acquire()

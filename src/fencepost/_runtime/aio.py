@@ -263,13 +263,18 @@ class Interrupt:
         if asyncio.current_task() is not self._task:
             # A generator that another task closes: its cancellations are its own, and so are those of the first.
             return False
+        taken: asyncio.CancelledError | None = None
         if not isinstance(error, asyncio.CancelledError):
             try:
                 # The body ended before the cancellation reached it: take it out of the task now.
                 await asyncio.sleep(0)
-            except asyncio.CancelledError:
-                pass
-        return self._task.uncancel() <= self._before and isinstance(error, asyncio.CancelledError)
+            except asyncio.CancelledError as cancelled:
+                taken = cancelled
+        ours_alone = self._task.uncancel() <= self._before
+        if taken is not None and not ours_alone:
+            # A task is told but once of several: it was somebody else's as well.
+            raise taken
+        return ours_alone and isinstance(error, asyncio.CancelledError)
 
 
 class Limit:
