@@ -37,6 +37,16 @@ def test_an_observer_that_falls_behind_is_told_how_much_it_missed() -> None:
     assert len(rest) == KEPT - 1
 
 
+def test_an_observer_of_a_history_that_was_lost_sees_all_of_the_next() -> None:
+    assert changes_since(history(3, 4, 5), 3) == []
+    begun_anew = history(8, 9)
+    assert [(number, leader.term, leader.missed) for number, leader in changes_since(begun_anew, 3)] == [
+        (1, 8, 0),
+        (2, 9, 0),
+    ]
+    assert changes_since({}, 3) == []
+
+
 def test_large_values_push_out_the_earlier_ones_so_that_the_next_leader_finds_room() -> None:
     document: dict[str, object] = {}
     for term in range(1, KEPT + 1):

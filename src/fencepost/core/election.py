@@ -55,8 +55,13 @@ def latest(document: dict[str, Any]) -> tuple[int, Leader | None]:
 
 
 def changes_since(document: dict[str, Any], number: int) -> list[tuple[int, Leader]]:
-    """Every change after that one, in order; the first says how many are not kept any more."""
+    """Every change after that one, in order; the first says how many are not kept any more.
+
+    A history that ends before it is another: the engine has lost its memory, and this one began after that.
+    """
     found = []
+    if number > latest(document)[0]:
+        number = 0
     for at, term, value, holder in document.get("changes", []):
         if at > number:
             found.append((at, Leader(term, value, holder, missed=at - number - 1)))
