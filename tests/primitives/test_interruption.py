@@ -9,6 +9,7 @@ import pytest
 import fencepost
 from fencepost.primitives._sync.acquirable import Block
 from fencepost.testing.condition import until
+from fencepost.testing.contract.interruption.threads import every_step
 from tests.support.interruption import Stop, interrupt_at
 
 pytestmark = pytest.mark.unit
@@ -65,6 +66,25 @@ def test_whatever_is_interrupted_anywhere_leaves_nothing_held(
             keeper.settlement.settle_all()
             assert session.names() == [], where
         assert point > 50
+
+
+def test_who_is_interrupted_at_any_line_of_an_inner_block_of_a_lock_holds_it_in_the_outer_one() -> None:
+    def inner() -> None:
+        with lock:
+            pass
+
+    def check(where: str) -> None:
+        nonlocal outer
+        assert outer.held, where
+        outer.release()
+        assert outer.released, where
+        outer = lock.acquire()
+
+    with fencepost.connect("memory://interrupted-inside", ttl=600) as session:
+        lock = session.lock("a", reentrant=True)
+        outer = lock.acquire()
+        assert every_step(inner, check) > 20
+        check("at the end")
 
 
 def test_who_is_interrupted_as_it_becomes_a_worker_keeps_no_partition(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -110,7 +110,7 @@ class AsyncAcquirable(Generic[H]):
                 frame, block = self._block_elsewhere()
             await block.end(error)
         except BaseException:
-            if block is not None:
+            if block is not None and not block.is_given_back:
                 await runtime.shielded(give_back([block.held]))
             raise
         finally:
@@ -162,10 +162,12 @@ class AsyncAcquirable(Generic[H]):
 class AsyncBlock(Generic[H]):
     """The body of a `with`, which the loss of what it holds ends."""
 
-    __slots__ = ("_interrupt", "flow", "held", "over")
+    __slots__ = ("_depth", "_interrupt", "flow", "held", "over")
 
     def __init__(self, held: H) -> None:
         self.held = held
+        # How deep in blocks of the same grant this one is.
+        self._depth = held._depth if isinstance(held, AsyncGrant) else 1
         # Whether it was left.
         self.over = False
         self.flow = runtime.current_flow()
@@ -173,6 +175,11 @@ class AsyncBlock(Generic[H]):
 
     def arm(self) -> None:
         self.held.interrupt_on_loss(self._interrupt)
+
+    @property
+    def is_given_back(self) -> bool:
+        """Whether this block has given its own part back, of a grant that the blocks around it hold still."""
+        return isinstance(self.held, AsyncGrant) and 0 < self.held._depth < self._depth
 
     async def end(self, error: BaseException | None) -> None:
         """Give it back. Raises what became of it, unless the body raised something of its own."""

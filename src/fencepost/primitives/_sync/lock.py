@@ -42,7 +42,14 @@ class Lock(Acquirable[Grant]):
         flow = runtime.current_flow()
         held = self._presence.reentrance.held(self.name, flow)
         if held is not None:
-            taken.append(held.reenter())
+            depth = held._depth
+            try:
+                taken.append(held.reenter())
+            except BaseException:
+                if not taken:
+                    # Nobody would give it back once more.
+                    held._depth = depth
+                raise
             return None
         denial = obtain(self._presence, self._asks, timeout, taken, self._priority)
         if denial is None:
