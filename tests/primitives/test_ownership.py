@@ -5,12 +5,16 @@ import threading
 import pytest
 
 import fencepost
+from fencepost._runtime.clock import boottime
 from fencepost.core.claim import Claim
 from fencepost.primitives._sync.ownership import Ownership
+from fencepost.testing.condition import until
 from tests.support.interruption import Stop
 
 pytestmark = pytest.mark.unit
 PARTITION = "p/partition 0"
+# What a busy machine needs at most, and much more than that.
+SOON, LASTING = 20.0, 60.0
 
 
 def until_owned(owned: Ownership, count: int) -> None:
@@ -67,3 +71,23 @@ def test_who_is_interrupted_in_the_release_finds_all_the_partitions_again(monkey
             owned.release()
         owned.release()
         assert session.names() == []
+
+
+def test_who_leaves_does_not_wait_for_a_partition_that_another_works_on() -> None:
+    # A third of the lease is how long its own thread would wait.
+    with (
+        fencepost.connect("memory://busy", ttl=600) as one,
+        fencepost.connect("memory://busy", ttl=600) as other,
+        one.partitions("p", 2) as owned,
+    ):
+        until_owned(owned, 2)
+        with owned.using(0), owned.using(1):
+            other.limits = other.limits._replace(call=1.0)
+            leaving = other.partitions("p", 2).acquire()
+            until(lambda: any(one.look(f"p/partition {number}").waiters for number in range(2)))
+            began_at = boottime()
+            leaving.release()
+            assert boottime() - began_at < SOON
+            assert leaving._worker is not None
+            leaving._worker.join(LASTING)
+            assert not any(one.look(f"p/partition {number}").waiters for number in range(2))

@@ -104,7 +104,7 @@ class AsyncOwnership:
             await self._roster.leave(self.id)
         if self._worker is not None:
             self._worker.cancel()
-            await self._worker.join(self._presence.terms.span)
+            await self._worker.join(self._presence.limits.call)
         # A thread that is still at it takes nothing more: whatever it is granted from now on, it gives back.
         with self._state:
             self._mine = set()
@@ -159,7 +159,8 @@ class AsyncOwnership:
             number for number in self._missing() if not self._over.is_set() and not await self._acquire(number, 0.0)
         ]
         if refused and not self._over.is_set():
-            await self._acquire(refused[0], self._roster.period)
+            # Not for long at a time: a thread that waits for it does not hear that we leave.
+            await self._acquire(refused[0], min(self._roster.period, self._presence.limits.call))
 
     async def _acquire(self, number: int, timeout: float) -> bool:
         taken: list[AsyncGrant] = []
