@@ -1,8 +1,10 @@
 """A gateway for services that can not check tokens themselves."""
 
 from collections.abc import Callable, Iterable
+from http.cookiejar import DefaultCookiePolicy
 from typing import Any
 
+from fencepost._runtime.aio import shielded
 from fencepost.fences.http.asgi import AsyncGuarding, FencedAsgi, Scope, refuse
 from fencepost.fences.http.exchange import Receive, Send, whole_body
 from fencepost.fences.http.header import LARGEST_BODY, Refusal, bad, path_name
@@ -22,19 +24,27 @@ ELSEWHERE = frozenset(
 )
 
 
+class KeepsNone(DefaultCookiePolicy):
+    """For a client that speaks for many: the cookies that one of them is given are not said for the others."""
+
+    def set_ok(self, cookie: object, request: object) -> bool:
+        return False
+
+
 class Gateway:
     """An ASGI app that passes requests on to the service at `upstream`, unless their token is stale.
 
     Run it with any ASGI server, such as `uvicorn shop:gateway`, and let nobody reach the service past it. `client` is
-    an `httpx.AsyncClient`; it must not retry. The other options are those of `FencedAsgi`.
+    an `httpx.AsyncClient`; it must not retry, and keeps no cookies from answers. The other options are those of
+    `FencedAsgi`.
 
     What can not be judged for sure is refused (400): a path that servers may take for another one (with `.`, `..`,
     `//`, a semicolon, an encoded slash), and a header that asks for something else than the request line. What was
     judged is passed on in one spelling, and only to `upstream`.
 
-    Limits. If the service does not answer in time (504), what it was asked may still happen, after a newer token
-    has passed. Give the client a time-out longer than any request takes. Where one resource of the service has several
-    paths (upper and lower case, aliases), `name` has to give them one name.
+    Limits. If the service does not answer in time (504), or the gateway is killed, what was asked may still happen,
+    after a newer token has passed. Give the client a time-out longer than any request takes. Where one resource of the
+    service has several paths (upper and lower case, aliases), `name` has to give them one name.
     """
 
     def __init__(
@@ -78,8 +88,7 @@ class Gateway:
     async def _forward(self, scope: Scope, receive: Receive, send: Send) -> None:
         import httpx
 
-        if self._client is None:
-            self._client = httpx.AsyncClient(timeout=60, trust_env=False)
+        client = self._connected()
         body = await whole_body(receive, self._largest_body)
         if isinstance(body, Refusal):
             await refuse(body, send)
@@ -89,11 +98,12 @@ class Gateway:
         if url is None:
             await refuse(bad("this query is too long, or has characters that must be encoded"), send)
             return
-        # The length is what came, and the client says it.
-        headers = _passed_on(scope["headers"], b"content-length")
-        request = self._client.build_request(scope["method"], url, headers=headers, content=body)
+        # The length is what came, and the client says it; and in which encodings it can read the answer.
+        headers = _passed_on(scope["headers"], b"content-length", b"accept-encoding")
+        request = client.build_request(scope["method"], url, headers=headers, content=body)
         try:
-            answer = await self._client.send(request, follow_redirects=False)
+            # The service goes on with it though nobody waits any more: until it has answered, nobody newer may come.
+            answer = await shielded(client.send(request, follow_redirects=False))
         except httpx.TimeoutException:
             await _answer(send, 504, [], b"the service did not answer in time\n")
         except httpx.TransportError:
@@ -102,6 +112,14 @@ class Gateway:
             await _answer(send, 502, [], b"the answer of the service can not be read\n")
         else:
             await _pass_on(send, scope["method"], answer)
+
+    def _connected(self) -> Any:
+        import httpx
+
+        if self._client is None:
+            self._client = httpx.AsyncClient(timeout=60, trust_env=False)
+        self._client.cookies.jar.set_policy(KeepsNone())
+        return self._client
 
     def _url(self, path: bytes, query: bytes) -> Any:
         """Where this is at the service; None if it would not arrive as it is."""
