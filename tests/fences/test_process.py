@@ -1,6 +1,7 @@
 """Fences between real processes: racing, killed, stopped and resumed."""
 
 import signal
+import threading
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -11,7 +12,13 @@ from fencepost.errors import Stale
 from tests.support.fences.desk import NAME, Place
 from tests.support.fences.place import PLACES
 from tests.support.fences.process import SPAWN, resume, started, stop
-from tests.support.fences.worker import add_words, fork_inside_guard, read_and_write_when_told, write_in_guard_and_wait
+from tests.support.fences.worker import (
+    add_words,
+    fork_a_child_that_leaves,
+    fork_inside_guard,
+    read_and_write_when_told,
+    write_in_guard_and_wait,
+)
 
 
 @pytest.fixture
@@ -86,3 +93,27 @@ def test_a_holder_stopped_and_resumed_with_nobody_newer_writes_as_if_nothing_was
 def test_a_child_forked_inside_the_guard_of_a_file_waits_until_the_guard_ends(tmp_path: Path) -> None:
     with started(fork_inside_guard, tmp_path / "report.csv") as (_, pipe):
         assert pipe.recv() == b"final"
+
+
+@pytest.mark.parametrize("raising", [True, False])
+@pytest.mark.parametrize("kind", ["file", "host", "sqlite", "postgresql", "mariadb"])
+def test_a_child_forked_inside_a_guard_leaves_it_to_its_parent(kind: str, raising: bool, tmp_path: Path) -> None:
+    place = PLACES[kind](tmp_path)
+    seen: list[list[str]] = []
+
+    def read() -> None:
+        desk = place.open()
+        with desk.fence.guard(NAME, 2) as guarded:
+            seen.append(desk.read(guarded))
+
+    newer = threading.Thread(target=read, daemon=True)
+    with started(fork_a_child_that_leaves, kind, tmp_path, raising) as (_, pipe):
+        assert pipe.recv() == "left"
+        newer.start()
+        # Long enough for a fence that lets it in. If not, nothing is found out.
+        newer.join(0.1)
+        pipe.send("go on")
+        assert pipe.recv() == "written"
+        newer.join()
+    assert seen == [["parent"]]
+    place.close()

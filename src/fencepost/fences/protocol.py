@@ -13,8 +13,9 @@ import re
 from contextlib import AbstractContextManager
 from typing import Protocol, TypeVar
 
+from fencepost._runtime import fork
 from fencepost.core.token import LARGEST, check_token
-from fencepost.errors import Refused, Stale
+from fencepost.errors import FencepostError, Refused, Stale
 
 _DIGITS = re.compile("[0-9]{1,19}")
 Resource_co = TypeVar("Resource_co", covariant=True)
@@ -81,6 +82,12 @@ def check(name: str, token: int, highest: int) -> int:
     if token < highest:
         raise Stale(name, token, highest)
     return token
+
+
+def check_process(born: int) -> None:
+    """In a child of a fork, the guards that its parent was inside of are the parent's: it can not end them."""
+    if fork.current != born:
+        raise FencepostError("a child that was forked inside a guard can not end it: exit by os._exit()")
 
 
 def token_of(grant: Tokened | int) -> int:

@@ -81,3 +81,23 @@ def fork_inside_guard(path: Path, pipe: Connection) -> None:
             os._exit(0)
         file.write(b"final")
     os.waitpid(child, 0)
+
+
+def fork_a_child_that_leaves(kind: str, folder: Path, raising: bool, pipe: Connection) -> None:
+    """Fork a child inside a guard that leaves it, by an exception or at its end; then write there, when told."""
+    desk = PLACES[kind](folder).open()
+    child = -1
+    try:
+        with desk.fence.guard(NAME, 1) as guarded:
+            child = os.fork()
+            if child == 0 and raising:
+                raise SystemExit
+            if child:
+                os.waitpid(child, 0)
+                pipe.send("left")
+                pipe.recv()
+                desk.write(guarded, [*desk.read(guarded), "parent"])
+    finally:
+        if child == 0:
+            os._exit(0)
+    pipe.send("written")

@@ -6,13 +6,14 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from fencepost._runtime import fork
 from fencepost.core.name import check_name
 from fencepost.errors import FencepostError
 from fencepost.fences.file.content import GuardedFile
 from fencepost.fences.file.lock import check_platform, locked
 from fencepost.fences.file.mark import decode, encode
 from fencepost.fences.file.replacement import replace
-from fencepost.fences.protocol import Tokened, check, token_of
+from fencepost.fences.protocol import Tokened, check, check_process, token_of
 
 
 class _Guards(threading.local):
@@ -40,7 +41,7 @@ class FileFence:
     Deleting the sidecars forgets the marks, and moving the file leaves them behind. A symbolic link leads
     to the same marks, a hard link does not. Network file systems are not supported: flock and rename promise
     less there. After an OSError out of the block, read again: the content may have been replaced or not.
-    A child forked inside the block must exit there, and not leave it.
+    A child forked inside the block can not end it: its guard is its parent's.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
@@ -84,6 +85,7 @@ class FileFence:
     def _enter(self) -> Iterator[GuardedFile]:
         """The guard this thread is in already, or a new one that lands what was written when it ends."""
         key = (os.getpid(), self._path)
+        born = fork.current
         if (outer := _here.open.get(key)) is not None:
             yield outer
             return
@@ -91,11 +93,13 @@ class FileFence:
             file = _here.open[key] = GuardedFile(self._path)
             try:
                 yield file
+                check_process(born)
                 if (data := file._end()) is not None:
                     replace(self._path, data, spare=self._spare, like=self._access())
             finally:
-                file._end()
+                # First: a signal handler may raise at any call, and this thread would be inside for ever, without lock.
                 del _here.open[key]
+                file._end()
 
     def _show(self, name: str, token: int) -> None:
         marks = self._read_marks()

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from stat import S_IMODE
 
+from fencepost._runtime import fork
 from fencepost._runtime.platform import lacking
 from fencepost.errors import Unsupported
 from fencepost.fences.file.replacement import adopt
@@ -27,14 +28,16 @@ def locked(path: str, beside: str) -> Iterator[None]:
 
     The file is made if need be, and is open to those who may write the file at `beside`.
     """
-    descriptor = _open(path)
+    born, descriptor = fork.current, _open(path)
     try:
         _open_to_writers(descriptor, beside)
         fcntl.flock(descriptor, fcntl.LOCK_EX)
         yield
     finally:
-        # Closing alone unlocks nothing while a child forked meanwhile has the descriptor too.
-        fcntl.flock(descriptor, fcntl.LOCK_UN)
+        # Closing alone unlocks nothing while a child forked meanwhile has the descriptor too. And for the same reason
+        # such a child, which may leave by an exception, would unlock it for its parent, who is inside.
+        if fork.current == born:
+            fcntl.flock(descriptor, fcntl.LOCK_UN)
         os.close(descriptor)
 
 

@@ -5,6 +5,7 @@ import struct
 import sys
 from hashlib import sha256
 
+from fencepost._runtime import fork
 from fencepost._runtime.platform import lacking
 from fencepost.errors import Unsupported
 
@@ -29,6 +30,7 @@ class Passage:
 
     def __init__(self, path: str, name: str) -> None:
         self._byte = int.from_bytes(sha256(name.encode()).digest()[:7])
+        self._born = fork.current
         self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
 
     def try_enter(self) -> bool:
@@ -40,8 +42,10 @@ class Passage:
 
     def leave(self) -> None:
         try:
-            # Closing alone unlocks nothing while a child forked meanwhile has the descriptor too.
-            self._lock(fcntl.F_UNLCK)
+            # Closing alone unlocks nothing while a child forked meanwhile has the descriptor too. And for the same
+            # reason such a child, which may leave by an exception, would unlock it for its parent, who is inside.
+            if fork.current == self._born:
+                self._lock(fcntl.F_UNLCK)
         finally:
             os.close(self._descriptor)
 

@@ -6,9 +6,10 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from fencepost._runtime import aio as runtime
+from fencepost._runtime import fork
 from fencepost.core.name import check_name
 from fencepost.errors import FencepostError
-from fencepost.fences.protocol import Tokened, token_of
+from fencepost.fences.protocol import Tokened, check_process, token_of
 from fencepost.fences.sql._async.mark import AsyncMark
 from fencepost.fences.sql.driver import aio as driver
 from fencepost.fences.sql.statement import Answer
@@ -30,7 +31,8 @@ class AsyncSqlFence:
 
     Limits. The block leaves commit and rollback alone; ending the transaction inside it raises. The claim is also
     gone if the process dies inside the block, or the database drops the transaction (a deadlock, a lost connection,
-    a serialization failure). In PostgreSQL, where an outer block raises, the claims of guards within it are free for an
+    a serialization failure): let that error leave the block, since what it writes after that may be committed at once,
+    and is not fenced. In PostgreSQL, where an outer block raises, the claims of guards within it are free for an
     instant before they are shown again: what was read under those must be read again, unless their tokens were
     claimed before the outer guard began. One thread or task at a time uses a connection, and one fence serves a
     connection. Under MySQL's REPEATABLE READ plain reads see what was there at the first of them: enter all guards
@@ -55,19 +57,21 @@ class AsyncSqlFence:
     @asynccontextmanager
     async def guard(self, name: str, grant: Tokened | int) -> "AsyncIterator[Any]":
         check_name(name)
-        token, place = token_of(grant), len(self._claims)
+        token, place, born = token_of(grant), len(self._claims), fork.current
         joined = self._driver.in_transaction()
         try:
             await self._mark.enter(name, token, joined=joined, place=place)
             self._claims.append((name, token))
             try:
                 yield self._driver.connection
+                check_process(born)
                 await self._leave(name, joined, place)
             except BaseException:
-                await runtime.shielded(self._undo(joined, place))
+                if fork.current == born:
+                    await runtime.shielded(self._undo(joined, place))
                 raise
         except BaseException:
-            if not joined and self._driver.in_transaction():
+            if fork.current == born and not joined and self._driver.in_transaction():
                 await runtime.shielded(self._driver.rollback())
             raise
         finally:
