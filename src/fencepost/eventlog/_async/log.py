@@ -99,14 +99,21 @@ class AsyncEventLog:
         """A transaction, or a place to go back to in the one there is."""
         joined = self._driver.in_transaction()
         if joined:
+            self._driver.check_open()
             await self._driver.script(PLACE)
         try:
             if not joined:
                 await self._driver.begin()
+                self._driver.check_open()
             yield
             await (self._driver.script(f"RELEASE {PLACE}") if joined else self._driver.commit())
         except BaseException as error:
-            await runtime.shielded(self._back(joined))
+            try:
+                await runtime.shielded(self._back(joined))
+            finally:
+                # A signal handler may have raised before it was rolled back.
+                if not joined and self._driver.in_transaction():
+                    await runtime.shielded(self._roll_back())
             if not joined and self._driver.dialect.is_overtaken(error):
                 # Above READ COMMITTED this is how the database tells who comes second.
                 raise Conflict("somebody else appends to this stream just now: read it again") from error

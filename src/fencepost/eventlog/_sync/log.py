@@ -99,14 +99,21 @@ class EventLog:
         """A transaction, or a place to go back to in the one there is."""
         joined = self._driver.in_transaction()
         if joined:
+            self._driver.check_open()
             self._driver.script(PLACE)
         try:
             if not joined:
                 self._driver.begin()
+                self._driver.check_open()
             yield
             (self._driver.script(f"RELEASE {PLACE}") if joined else self._driver.commit())
         except BaseException as error:
-            runtime.shielded(self._back(joined))
+            try:
+                runtime.shielded(self._back(joined))
+            finally:
+                # A signal handler may have raised before it was rolled back.
+                if not joined and self._driver.in_transaction():
+                    runtime.shielded(self._roll_back())
             if not joined and self._driver.dialect.is_overtaken(error):
                 # Above READ COMMITTED this is how the database tells who comes second.
                 raise Conflict("somebody else appends to this stream just now: read it again") from error

@@ -6,9 +6,10 @@ from contextlib import contextmanager
 from typing import Any
 
 from fencepost._runtime import threads as runtime
+from fencepost._runtime import fork
 from fencepost.core.name import check_name
 from fencepost.errors import FencepostError, Stale
-from fencepost.fences.protocol import Tokened, check, mark_of, token_of
+from fencepost.fences.protocol import Tokened, check, check_process, mark_of, token_of
 from fencepost.fences.result.lifetime import MARK_OUTLIVES
 from fencepost.fences.sql._sync.retreat import retreat
 from fencepost.fences.sql.dialect import MYSQL, row_key
@@ -77,12 +78,21 @@ class SqlResults:
             return
         if self._driver.in_transaction():
             raise FencepostError("work and result are one transaction, and one is open already: commit it first")
+        born = fork.current
         try:
             self._driver.begin()
+            self._driver.check_open()
             yield
+            check_process(born)
             self._driver.commit()
         except BaseException:
-            runtime.shielded(retreat(self._driver))
+            try:
+                if fork.current == born:
+                    runtime.shielded(retreat(self._driver))
+            finally:
+                # A signal handler may have raised before it was rolled back.
+                if fork.current == born and self._driver.in_transaction():
+                    runtime.shielded(retreat(self._driver))
             raise
 
     def _row(self, name: str, *, current: bool = False) -> tuple[int, str | None]:

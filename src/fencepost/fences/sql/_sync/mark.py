@@ -129,11 +129,13 @@ class Mark:
         outer, inner = f"SAVEPOINT fencepost_claim_{place}", f"SAVEPOINT fencepost_body_{place}"
         try:
             if self._dialect.raises:
+                self._driver.check_open()
                 claim = literal(self._claim, row_key(name), token)
                 (self._driver.script(outer, claim, inner) if joined else self._driver.begin(claim, inner))
                 return
             if not joined:
                 self._driver.begin()
+            self._driver.check_open()
             self._show(name, token, joined=joined)
             # Two: releasing the inner one proves that the block did not end the transaction, while the outer one
             # is still there to go back to if the commit is refused.
@@ -146,18 +148,25 @@ class Mark:
     def _behind(self, name: str, token: int, sql: str, params: Any) -> Answer:
         try:
             if self._dialect.raises:
+                self._driver.check_open()
                 answer = self._driver.piped(self._claim, self._values(name, token), sql, params)
                 if answer is not None:
                     return answer
                 self._driver.begin(literal(self._claim, row_key(name), token))
             else:
                 self._driver.begin()
+                self._driver.check_open()
                 self._show(name, token)
             answer = self._driver.raw(sql, params)
             self._driver.commit()
             return answer
         except BaseException as error:
-            runtime.shielded(self._back_out(False, 0))
+            try:
+                runtime.shielded(retreat(self._driver))
+            finally:
+                # A signal handler may have raised before it was rolled back.
+                if self._driver.in_transaction():
+                    runtime.shielded(retreat(self._driver))
             self._tell(name, token, error)
             raise
 

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any, Protocol
 
 from fencepost.fences.sql.dialect import MYSQL, POSTGRESQL, SQLITE, Dialect, dialect_named
+from fencepost.fences.sql.driver.autocommit import check_transactions
 from fencepost.fences.sql.driver.kind import Adapter, adapter_of
 from fencepost.fences.sql.statement import Answer, positional, pyformat
 
@@ -20,6 +21,7 @@ class Driver(Protocol):
     alone: bool
 
     def in_transaction(self) -> bool: ...
+    def check_open(self) -> None: ...
     async def begin(self, *then: str) -> None: ...
     async def script(self, *statements: str) -> None: ...
     async def commit(self, *before: str) -> None: ...
@@ -204,6 +206,9 @@ class Sqlalchemy(_Scripts):
 
     def in_transaction(self) -> bool:
         return bool(self.connection.in_transaction())
+
+    def check_open(self) -> None:
+        check_transactions(self.dialect, self.connection.sync_connection.connection)
 
     async def begin(self, *then: str) -> None:
         await self.connection.begin()

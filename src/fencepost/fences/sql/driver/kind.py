@@ -17,6 +17,9 @@ class Adapter:
     def fits(cls, connection: Any) -> bool:
         return True
 
+    def check_open(self) -> None:
+        """Raise if what was begun or joined is no transaction of the database."""
+
 
 def adapter_of(connection: Any, kinds: Mapping[str, type[Adapter]], takes: str) -> Any:
     """The driver for a connection, of the one of `kinds` that is for its library."""

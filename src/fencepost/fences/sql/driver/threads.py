@@ -6,6 +6,7 @@ from functools import cache
 from typing import Any, Protocol
 
 from fencepost.fences.sql.dialect import MYSQL, POSTGRESQL, SQLITE, Dialect, dialect_named
+from fencepost.fences.sql.driver.autocommit import check_transactions
 from fencepost.fences.sql.driver.kind import Adapter, adapter_of
 from fencepost.fences.sql.statement import Answer, pyformat
 
@@ -23,6 +24,7 @@ class Driver(Protocol):
     alone: bool
 
     def in_transaction(self) -> bool: ...
+    def check_open(self) -> None: ...
     def begin(self, *then: str) -> None: ...
     def script(self, *statements: str) -> None: ...
     def commit(self, *before: str) -> None: ...
@@ -254,6 +256,9 @@ class Sqlalchemy(_Cursors):
 
     def in_transaction(self) -> bool:
         return bool(self.connection.in_transaction())
+
+    def check_open(self) -> None:
+        check_transactions(self.dialect, self.connection.connection)
 
     def begin(self, *then: str) -> None:
         self.connection.begin()
