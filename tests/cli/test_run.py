@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import fencepost
-from tests.support.cli.program import Death, Program, complains, ends, eventually, says
+from tests.support.cli.program import PATIENCE, Death, Program, children, complains, ends, eventually, says
 
 ENVIRONMENT = 'echo "$FENCEPOST_NAME $FENCEPOST_TOKEN $FENCEPOST_URL"'
 
@@ -67,6 +67,16 @@ def test_a_command_that_is_not_there_gives_127_and_frees_the_lock(program: Progr
 def test_a_file_that_can_not_be_executed_gives_126(program: Program, tmp_path: Path) -> None:
     (tmp_path / "plain").write_text("text")
     assert program("run", "a", "--", str(tmp_path / "plain")).returncode == 126
+
+
+def test_a_command_that_never_ran_has_not_succeeded(program: Program, session: fencepost.Session) -> None:
+    with session.lock("a"):
+        waiting = program.start("run", "a", "--", "echo", "ran")
+        eventually(lambda: session.look("a").waiters)
+        # What waits to become the command, and knows no signal of ours yet.
+        os.kill(children(waiting.pid)[0], signal.SIGINT)
+    out, _ = waiting.communicate(timeout=PATIENCE)
+    assert (out, waiting.returncode) == ("", 126)
 
 
 def test_options_of_the_command_are_left_to_it(program: Program) -> None:

@@ -111,3 +111,27 @@ def test_while_there_is_time_the_command_is_asked_first(monkeypatch: pytest.Monk
         supervise(cast(Child, child), grant, inbox, cast(Terminal, None), grace=1.0, proven_until=now)
     assert child.sent == [signal.SIGTERM, signal.SIGCONT, signal.SIGKILL]
     assert now == pytest.approx(101.0)
+
+
+def test_a_pause_behind_the_look_at_the_lease_gives_no_grace(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 100.0
+    monkeypatch.setattr(supervision, "boottime", lambda: now)
+
+    class Pausing(Fleeting):
+        """A grant with 8 s left, whose holder is stopped for a minute right after it has heard so."""
+
+        def remaining(self) -> float:
+            nonlocal now
+            now += 60.0
+            self.held = False
+            return 8.0
+
+    class Idle(Inbox):
+        def wait(self, timeout: float) -> None:
+            nonlocal now
+            now += timeout
+
+    child = Stopped()
+    with Idle() as inbox:
+        supervise(cast(Child, child), Pausing(), inbox, cast(Terminal, None), grace=5.0, proven_until=now)
+    assert child.sent == [signal.SIGKILL]

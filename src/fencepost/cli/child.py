@@ -1,5 +1,6 @@
 """The command that runs: a process group of its own, and the reaping of whoever is left to us."""
 
+import errno
 import os
 import signal
 from collections.abc import Iterator, Mapping, Sequence
@@ -82,6 +83,7 @@ class Child:
 def _wait_and_become(
     command: Sequence[str], environment: Mapping[str, str], word_in: int, trouble_out: int
 ) -> NoReturn:
+    # Whoever ends here without becoming the command has to say why: else its end would look like the command's.
     try:
         with open(word_in, "rb") as words:
             added = dict(os.fsdecode(each).split("=", 1) for each in words.read().split(b"\0") if each)
@@ -89,8 +91,8 @@ def _wait_and_become(
             for signum in RESET:
                 signal.signal(signum, signal.SIG_DFL)
             os.execvpe(command[0], list(command), {**environment, **added})
-    except OSError as error:
-        os.write(trouble_out, str(error.errno).encode())
+    except BaseException as error:
+        os.write(trouble_out, str(getattr(error, "errno", None) or errno.EINVAL).encode())
     finally:
         os._exit(0)
 

@@ -31,8 +31,10 @@ def supervise(
     `proven_until` is what was known before the command was started: we may have been paused since.
     """
     while True:
+        # Before the look at the lease: we may be paused between the two.
+        looked_at = boottime()
         if remaining := grant.remaining():
-            proven_until = boottime() + remaining
+            proven_until = looked_at + remaining
         child.reap()
         if child.ended:
             return True
