@@ -10,6 +10,8 @@ from fencepost.fences.consul import AsyncConsulFence, ConsulFence
 from fencepost.testing.consul import Agent, shared_agent
 from fencepost.testing.port import free_port
 from fencepost.testing.proxy import Proxy
+from tests.support.fences.process import started
+from tests.support.fences.worker import claim_in_a_forked_child
 
 LARGE = 2**63 - 1
 # For what comes within a second, on a machine that is busy with something else.
@@ -163,3 +165,8 @@ def test_a_mark_that_is_no_token_is_refused_and_left_alone(agent: Agent, url: st
             call()
     assert fence.get("other", 1, ".fencepost/fence/a") == mark.encode()
     assert fence.get("other", 1, "total") is None
+
+
+def test_a_child_of_a_fork_claims_with_its_parents_fence_and_leaves_it_alone(url: str) -> None:
+    with started(claim_in_a_forked_child, ConsulFence, url) as (_, pipe):
+        assert (pipe.recv(), pipe.recv()) == (2, 3)

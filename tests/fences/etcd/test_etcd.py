@@ -10,6 +10,8 @@ import fencepost
 from fencepost.errors import Refused, Stale, Unavailable
 from fencepost.fences.etcd import AsyncEtcdFence, EtcdFence
 from fencepost.testing.etcd import client, empty, shared_server
+from tests.support.fences.process import started
+from tests.support.fences.worker import claim_in_a_forked_child
 
 LARGE = 2**63 - 1
 
@@ -219,3 +221,8 @@ def test_a_block_writes_as_many_keys_as_the_manual_says(fence: EtcdFence) -> Non
         for number in range(125):
             keys.put(f"key/{number}", "1")
     assert len(fence.get_all("a", 1, "key/")) == 125
+
+
+def test_a_child_of_a_fork_claims_with_its_parents_fence_and_leaves_it_alone(url: str) -> None:
+    with started(claim_in_a_forked_child, EtcdFence, url) as (_, pipe):
+        assert (pipe.recv(), pipe.recv()) == (2, 3)

@@ -288,3 +288,12 @@ def test_a_mark_that_somebody_else_has_written_is_refused_and_left_alone(port: i
             call()
     assert text(client.get(mark_key("n"))) == mark
     assert client.get("total") is None
+
+
+def test_a_pipeline_is_no_client(port: int) -> None:
+    # It would say yes to every token, and ask the server later, or never.
+    for client in (redis.Redis(port=port), valkey.Valkey(port=port)):
+        with client.pipeline() as pipeline, pytest.raises(TypeError, match="not its pipeline"):
+            RedisFence(pipeline)
+    with pytest.raises(TypeError, match="not its pipeline"):
+        AsyncRedisFence(redis.asyncio.Redis(port=port).pipeline())

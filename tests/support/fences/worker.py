@@ -1,10 +1,12 @@
 """What the other processes of the race and fault tests run."""
 
 import os
+from collections.abc import Callable
 from multiprocessing.connection import Connection
 from multiprocessing.sharedctypes import Synchronized
 from multiprocessing.synchronize import Barrier
 from pathlib import Path
+from typing import Any
 
 from fencepost.errors import Stale
 from fencepost.fences import FileFence
@@ -101,3 +103,21 @@ def fork_a_child_that_leaves(kind: str, folder: Path, raising: bool, pipe: Conne
         if child == 0:
             os._exit(0)
     pipe.send("written")
+
+
+def claim_in_a_forked_child(make: Callable[..., Any], url: str, pipe: Connection) -> None:
+    """Claim, fork, and let the child claim with the same fence: what came of it."""
+    fence = make(url)
+    fence.claim(NAME, 1)
+    child = os.fork()
+    if child == 0:
+        try:
+            fence.claim(NAME, 2)
+            pipe.send(fence.highest(NAME))
+        except Exception as error:
+            pipe.send(repr(error))
+        finally:
+            os._exit(0)
+    os.waitpid(child, 0)
+    fence.claim(NAME, 3)
+    pipe.send(fence.highest(NAME))

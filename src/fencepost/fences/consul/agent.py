@@ -77,8 +77,8 @@ class Agent:
                 connection = self._free.pop()
             except IndexError:
                 return Connection(self._host, self._port, self._timeout, self._context)
-            # One that was closed meanwhile, or says what nobody asked for.
-            if not connection.is_readable():
+            # One that was closed meanwhile, or says what nobody asked for. In the child of a fork all are closed.
+            if connection.socket.fileno() >= 0 and not connection.is_readable():
                 return connection
             connection.close()
 

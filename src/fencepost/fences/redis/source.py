@@ -22,6 +22,8 @@ def check_client(client: Any) -> Any:
     """The client itself, or an error that says what a client is."""
     if not hasattr(client, "register_script"):
         raise TypeError(f"a Redis fence takes a client of redis-py or valkey-py, not {type(client).__name__}")
+    if hasattr(client, "execute"):
+        raise TypeError("a Redis fence takes a client, not its pipeline, which asks nobody before all is collected")
     return client
 
 

@@ -189,6 +189,9 @@ class Link:
                 connection = self._free.pop()
             except IndexError:
                 return self.connect()
+            if connection.socket.fileno() < 0:
+                # In the child of a fork all are closed.
+                continue
             # One that was idle for long may have been closed meanwhile. To look each time would cost a system call.
             if monotonic() - connection.used_at <= TRUSTED:
                 return connection
