@@ -4,10 +4,12 @@ import os
 import pty
 import re
 import select
+import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -169,6 +171,21 @@ def test_ctrl_z_in_a_pipeline_never_stops_run_alone(desk: Desk) -> None:
     desk.see("went on")
     desk.type("\x03")
     assert ends(running) == 3
+
+
+def test_ctrl_z_stops_also_those_who_refuse_it(desk: Desk) -> None:
+    # The command stops, and what it has started does not care: nobody would renew the lease that it works under.
+    both = "(trap '' TSTP; exec sleep 60) & echo $! .; read line"
+    running = desk.log_in(sys.executable, "-c", SHELL, *FENCEPOST, "run", "a", "--", "sh", "-c", both)
+    desk.see(".")
+    pid = desk.screen.split()[-2]
+    desk.type("\x1a")
+    desk.see("job stopped")
+    eventually(lambda: Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "T")
+    desk.type("fg\n")
+    desk.type("it\n")
+    assert ends(running) == 0
+    os.kill(int(pid), signal.SIGKILL)
 
 
 @pytest.mark.slow

@@ -35,14 +35,16 @@ class Terminal:
     def stop_with(self, group: int, signum: int) -> bool:
         """The group was stopped by job control: stop as well, so that the shell sees it; whether it shall go on now.
 
-        Nothing renews the lease meanwhile, and nothing needs to: who is stopped can do no harm. Whoever calls
-        looks at the lease before the group goes on.
+        Nothing renews the lease meanwhile, and nothing needs to: who is stopped can do no harm. Ctrl-Z stops all of
+        the group, also those who refuse it. Whoever calls looks at the lease before the group goes on.
         """
         if self._fd < 0 or signum == signal.SIGSTOP:
             return False
         if signum in ASKED_FOR_IT and self.lend(group):
             return True
         self.take_back(group)
+        if signum not in ASKED_FOR_IT:
+            _stop_surely(group)
         _stop_ourselves(signum)
         return self.lend(group) or signum not in ASKED_FOR_IT
 
@@ -67,6 +69,14 @@ class Terminal:
             pass
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _stop_surely(group: int) -> None:
+    try:
+        os.killpg(group, signal.SIGSTOP)
+    except (ProcessLookupError, PermissionError):
+        # Nobody is left, or nobody whom we may signal.
+        pass
 
 
 def _stop_ourselves(signum: int) -> None:
