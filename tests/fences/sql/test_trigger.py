@@ -240,6 +240,30 @@ def test_a_partition_that_comes_later_refuses_writes_and_status_tells_what_it_do
     assert here(connection) == [Enforcement("sales", "sales", None, False, ("sales_a", "sales_ba"))]
 
 
+def test_the_first_partition_that_comes_later_refuses_writes(place: PostgresqlPlace) -> None:
+    connection = place.connect()
+    connection.execute("CREATE TABLE sales (id int, total int) PARTITION BY RANGE (id)")
+    install(connection, "sales")
+    assert here(connection) == [Enforcement("sales", "sales", None, True)]
+    connection.execute("CREATE TABLE sales_a PARTITION OF sales FOR VALUES FROM (0) TO (100)")
+    for sql in ("INSERT INTO sales VALUES (1, 1)", "INSERT INTO sales_a VALUES (1, 1)"):
+        with pytest.raises(psycopg.Error, match=NO_TOKEN):
+            connection.execute(sql)
+    assert here(connection) == [Enforcement("sales", "sales", None, False, ("sales_a",))]
+
+
+def test_status_tells_of_a_table_for_partitions_that_was_fenced_by_statements(place: PostgresqlPlace) -> None:
+    connection = place.connect()
+    connection.execute("CREATE TABLE sales (id int, total int) PARTITION BY RANGE (id)")
+    install(connection, "sales")
+    # As it was installed before.
+    connection.execute(
+        "DROP TRIGGER fencepost_fence ON sales; CREATE TRIGGER fencepost_fence BEFORE INSERT OR UPDATE OR DELETE "
+        "ON sales FOR EACH STATEMENT EXECUTE FUNCTION fencepost_check_table('sales', '')"
+    )
+    assert here(connection) == [Enforcement("sales", "sales", None, False, ("sales",))]
+
+
 def test_status_tells_of_a_table_that_got_a_child_or_a_parent(place: PostgresqlPlace) -> None:
     connection = place.connect()
     install(connection, "orders")

@@ -15,7 +15,9 @@ WITH RECURSIVE tree AS (
             -- A statement names one table of a tree and writes to others; a key may change after a check before it.
             AND CASE
                 WHEN by_row THEN NOT before
-                ELSE NOT EXISTS (SELECT FROM pg_inherits WHERE tree.member IN (inhrelid, inhparent))
+                -- A trigger for statements does not come to partitions that are made later.
+                ELSE (SELECT relkind <> 'p' FROM pg_class WHERE oid = tree.member)
+                    AND NOT EXISTS (SELECT FROM pg_inherits WHERE tree.member IN (inhrelid, inhparent))
             END
         ) AND EXISTS (
             SELECT FROM working WHERE (working.member, working.arguments) = (tree.member, tree.arguments)
