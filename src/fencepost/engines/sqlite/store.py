@@ -9,10 +9,11 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from fencepost.core.malformed import is_integer
+from fencepost.engines.sqlite import sql
 from fencepost.engines.sqlite.gate import DEVICE, INODE, LOW, Gate, boot_id
 from fencepost.engines.sqlite.inheritance import never_close
 from fencepost.engines.sqlite.relay import Tracks
-from fencepost.engines.sqlite.sql import SCHEMA, STATEMENTS
+from fencepost.engines.sqlite.sql import SCHEMA, STATEMENTS, without_numbers
 from fencepost.engines.sqlite.trouble import is_damage, is_no_text
 from fencepost.errors import FencepostWarning, Refused
 
@@ -159,7 +160,7 @@ class Store:
             self._discard()
             self._open()
             return
-        self.execute = execute
+        execute = self.execute = without_numbers(execute) if sql.NUMBERS_ARE_NAMES else execute
         if gate.fresh and not made:
             # The gate file was deleted, and with it the counter: this file has a number above all its tokens.
             ((highest,),) = execute(STATEMENTS["highest"])
