@@ -4,7 +4,7 @@ import json
 import signal
 
 import fencepost
-from tests.support.cli.program import Program, ends, eventually, says
+from tests.support.cli.program import Program, complains, ends, eventually, says
 
 
 def test_the_command_runs_while_leading_and_others_see_who_leads(program: Program, session: fencepost.Session) -> None:
@@ -38,6 +38,24 @@ def test_an_observer_prints_every_leader(program: Program, session: fencepost.Se
     observer.send_signal(signal.SIGINT)
     assert ends(observer) == 128 + signal.SIGINT
     election.resign()
+
+
+def test_an_observer_takes_nobody_for_a_leader_who_has_gone(program: Program, session: fencepost.Session) -> None:
+    election = session.election("scheduler")
+    term = election.campaign("one").token
+    before, machine = (
+        program.start("elect", "scheduler", "--observe"),
+        program.start("elect", "scheduler", "--observe", "--json"),
+    )
+    assert (says(before), json.loads(says(machine))["term"]) == (f"{term} the test one", term)
+    election.resign()
+    assert complains(before) == "fencepost: nobody leads 'scheduler'"
+    assert says(machine) == "null"
+    later = program.start("elect", "scheduler", "--observe")
+    assert complains(later) == "fencepost: nobody leads 'scheduler'"
+    for observer in (before, machine, later):
+        observer.send_signal(signal.SIGINT)
+        assert ends(observer) == 128 + signal.SIGINT
 
 
 def test_observing_and_leading_exclude_each_other(program: Program) -> None:

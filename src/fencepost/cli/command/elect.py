@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 @click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="[-- COMMAND...]")
 @option.url
 @click.option("--value", metavar="TEXT", default="", help="What the leader says of itself, such as its address.")
-@click.option("--observe", is_flag=True, help="Print every leader, one line each, as they come.")
+@click.option(
+    "--observe", is_flag=True, help="Print every leader, one line each, as they come, and say when nobody leads."
+)
 @click.option(
     "--ttl", type=option.seconds, default=10.0, show_default=True, help="How long a leader that vanished leads on."
 )
@@ -70,22 +72,26 @@ def elect(
 def _show(name: str, url: str | None, as_json: bool) -> int:
     with onlooker(url) as session, exit.usage():
         leader = session.election(name).leader()
-    if as_json:
-        click.echo(json.dumps(None if leader is None else leader._asdict()))
-    elif leader is None:
-        say.note(f"nobody leads '{name}'")
-    else:
-        click.echo(_line(leader))
+    _print(name, leader, as_json)
     return exit.NOTHING_DONE if leader is None else exit.OK
 
 
 def _observe(name: str, url: str | None, as_json: bool) -> int:
     with onlooker(url) as session, exit.usage():
         for leader in session.election(name).observe():
-            if leader.missed and not as_json:
+            if not as_json and leader is not None and leader.missed:
                 say.note(f"{leader.missed} changes were missed")
-            click.echo(json.dumps(leader._asdict()) if as_json else _line(leader))
+            _print(name, leader, as_json)
     return exit.OK
+
+
+def _print(name: str, leader: "Leader | None", as_json: bool) -> None:
+    if as_json:
+        click.echo(json.dumps(None if leader is None else leader._asdict()))
+    elif leader is None:
+        say.note(f"nobody leads '{name}'")
+    else:
+        click.echo(_line(leader))
 
 
 def _line(leader: "Leader") -> str:

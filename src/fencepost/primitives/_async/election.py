@@ -69,25 +69,32 @@ class AsyncElection(AsyncAcquirable[AsyncGrant]):
     async def leader(self) -> Leader | None:
         """Who leads now, if anybody does."""
         _, leader = latest((await self._record.read()).document)
-        if leader is None:
-            return None
-        holders = (await self._presence.look(self.name)).holders
-        return leader if any(standing.claim.token == leader.term for standing in holders) else None
+        return leader if leader is not None and await self._leads(leader) else None
 
-    async def observe(self) -> AsyncIterator[Leader]:
-        """Every leader and every value it proclaims, in order, from the latest on.
+    async def observe(self) -> AsyncIterator[Leader | None]:
+        """Who leads now, then every leader and every value it proclaims, in order; None when nobody leads.
 
         Nothing is left out in silence: `missed` tells whoever fell too far behind how many changes it did not see.
+        A leader that is gone is noticed within a third of our ttl after its lease ended, unless another follows first.
         """
         seen = await self._record.read()
         number, leader = latest(seen.document)
-        if leader is not None:
-            yield leader
+        if leader is not None and not await self._leads(leader):
+            leader = None
+        yield leader
         while True:
-            seen = await self._record.next(seen.version, self._presence.terms.span)
+            version = seen.version
+            seen = await self._record.next(version, self._presence.terms.span / 3)
+            if seen.version == version and leader is not None and not await self._leads(leader):
+                leader = None
+                yield leader
             for number_of_change, change in changes_since(seen.document, number):
-                number = number_of_change
-                yield change
+                number, leader = number_of_change, change
+                yield leader
+
+    async def _leads(self, leader: Leader) -> bool:
+        holders = (await self._presence.look(self.name)).holders
+        return any(standing.claim.token == leader.term for standing in holders)
 
     def _grant(self) -> AsyncGrant:
         if self._leading is None:

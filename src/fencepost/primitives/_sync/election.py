@@ -69,25 +69,32 @@ class Election(Acquirable[Grant]):
     def leader(self) -> Leader | None:
         """Who leads now, if anybody does."""
         _, leader = latest((self._record.read()).document)
-        if leader is None:
-            return None
-        holders = (self._presence.look(self.name)).holders
-        return leader if any(standing.claim.token == leader.term for standing in holders) else None
+        return leader if leader is not None and self._leads(leader) else None
 
-    def observe(self) -> Iterator[Leader]:
-        """Every leader and every value it proclaims, in order, from the latest on.
+    def observe(self) -> Iterator[Leader | None]:
+        """Who leads now, then every leader and every value it proclaims, in order; None when nobody leads.
 
         Nothing is left out in silence: `missed` tells whoever fell too far behind how many changes it did not see.
+        A leader that is gone is noticed within a third of our ttl after its lease ended, unless another follows first.
         """
         seen = self._record.read()
         number, leader = latest(seen.document)
-        if leader is not None:
-            yield leader
+        if leader is not None and not self._leads(leader):
+            leader = None
+        yield leader
         while True:
-            seen = self._record.next(seen.version, self._presence.terms.span)
+            version = seen.version
+            seen = self._record.next(version, self._presence.terms.span / 3)
+            if seen.version == version and leader is not None and not self._leads(leader):
+                leader = None
+                yield leader
             for number_of_change, change in changes_since(seen.document, number):
-                number = number_of_change
-                yield change
+                number, leader = number_of_change, change
+                yield leader
+
+    def _leads(self, leader: Leader) -> bool:
+        holders = (self._presence.look(self.name)).holders
+        return any(standing.claim.token == leader.term for standing in holders)
 
     def _grant(self) -> Grant:
         if self._leading is None:

@@ -5,6 +5,7 @@ import pytest
 
 from fencepost._runtime import aio as runtime
 from fencepost.core.election import Leader
+from fencepost.core.lease import Terms
 from fencepost.errors import AcquireTimeout, Lost, NotHeld, Unsupported
 from fencepost.testing.contract._async.attempt import WITHIN, AsyncAttempt, until
 from fencepost.testing.contract._async.place import connect_faulty, connect_to, until_queued, until_waiting
@@ -59,6 +60,7 @@ class AsyncElectionChapter:
 
             async def observe() -> None:
                 async for leader in watcher.election("a").observe():
+                    assert leader is not None
                     seen.append(leader)
                     if leader.value == "9":
                         return
@@ -81,6 +83,36 @@ class AsyncElectionChapter:
             terms = [leader.term for leader in seen]
             assert terms == sorted(terms)
             assert len(set(terms)) == 4
+
+    @needs("cells")
+    async def test_an_observer_is_told_that_nobody_leads(self, site: Site) -> None:
+        async with connect_to(site) as first, connect_to(site, label="watcher") as watcher:
+            # It looks as often as one with a short lease would, and keeps its own.
+            watcher.terms = Terms(site.ttl)
+            election = first.election("a")
+            one = await election.campaign("one")
+            seen: list[Leader | None] = []
+            told = runtime.Event()
+
+            async def observe() -> None:
+                async for leader in watcher.election("a").observe():
+                    seen.append(leader)
+                    told.set()
+                    if len(seen) == 3:
+                        return
+
+            attempt = AsyncAttempt(observe)
+            assert await told.wait(WITHIN)
+            told.clear()
+            await election.resign()
+            assert await told.wait(WITHIN)
+            # Nor does one that comes now take the last leader for one that leads.
+            async for leader in watcher.election("a").observe():
+                assert leader is None
+                break
+            two = await election.campaign("two")
+            await attempt.outcome()
+            assert seen == [Leader(one.token, "one", "first"), None, Leader(two.token, "two", "first")]
 
     @needs("cells")
     async def test_the_next_is_elected_when_the_leader_is_cut_off_and_the_old_one_knows_first(self, site: Site) -> None:

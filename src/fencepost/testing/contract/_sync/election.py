@@ -5,6 +5,7 @@ import pytest
 
 from fencepost._runtime import threads as runtime
 from fencepost.core.election import Leader
+from fencepost.core.lease import Terms
 from fencepost.errors import AcquireTimeout, Lost, NotHeld, Unsupported
 from fencepost.testing.contract._sync.attempt import WITHIN, Attempt, until
 from fencepost.testing.contract._sync.place import connect_faulty, connect_to, until_queued, until_waiting
@@ -59,6 +60,7 @@ class ElectionChapter:
 
             def observe() -> None:
                 for leader in watcher.election("a").observe():
+                    assert leader is not None
                     seen.append(leader)
                     if leader.value == "9":
                         return
@@ -81,6 +83,36 @@ class ElectionChapter:
             terms = [leader.term for leader in seen]
             assert terms == sorted(terms)
             assert len(set(terms)) == 4
+
+    @needs("cells")
+    def test_an_observer_is_told_that_nobody_leads(self, site: Site) -> None:
+        with connect_to(site) as first, connect_to(site, label="watcher") as watcher:
+            # It looks as often as one with a short lease would, and keeps its own.
+            watcher.terms = Terms(site.ttl)
+            election = first.election("a")
+            one = election.campaign("one")
+            seen: list[Leader | None] = []
+            told = runtime.Event()
+
+            def observe() -> None:
+                for leader in watcher.election("a").observe():
+                    seen.append(leader)
+                    told.set()
+                    if len(seen) == 3:
+                        return
+
+            attempt = Attempt(observe)
+            assert told.wait(WITHIN)
+            told.clear()
+            election.resign()
+            assert told.wait(WITHIN)
+            # Nor does one that comes now take the last leader for one that leads.
+            for leader in watcher.election("a").observe():
+                assert leader is None
+                break
+            two = election.campaign("two")
+            attempt.outcome()
+            assert seen == [Leader(one.token, "one", "first"), None, Leader(two.token, "two", "first")]
 
     @needs("cells")
     def test_the_next_is_elected_when_the_leader_is_cut_off_and_the_old_one_knows_first(self, site: Site) -> None:
