@@ -3,11 +3,13 @@
 import fcntl
 import getpass
 import json
+import re
 import signal
 import socket
 import threading
 from pathlib import Path
 from typing import Any
+from unittest.mock import ANY
 
 import fencepost
 from tests.support.cli.program import Program, complains, ends, eventually, says
@@ -302,3 +304,37 @@ def test_names_and_labels_reach_no_terminal_raw(program: Program, session: fence
     for done in [*shown, refused]:
         assert all(line.isprintable() for line in (done.stdout + done.stderr).split("\n")), done
         assert "fake" in done.stdout + done.stderr
+
+
+def test_show_tells_how_the_last_run_ended(program: Program, session: fencepost.Session) -> None:
+    assert json.loads(program("show", "report", "--json").stdout)["last_run"] is None
+    job = session.job("report")
+    with job.begin(1794700800):
+        running = program("show", "report").stdout
+        token = session.look("report").holders[0].claim.token
+    assert table(running, "last run") == ["2026-11-15 00:00:00 UTC", "the test", str(token), "running", "-"]
+    assert table(program("show", "report").stdout, "last run")[3] == "done"
+    run = job.begin(1794700801)
+    run.end(error="exit code 3")
+    run.grant.release()
+    failed = json.loads(program("show", "report", "--json").stdout)["last_run"]
+    assert (failed["tick"], failed["state"], failed["error"]) == (1794700801, "failed", "exit code 3")
+    assert table(program("show", "report").stdout, "last run")[-1] == "exit code 3"
+    job.begin("v42").grant.release()
+    assert table(program("show", "report").stdout, "last run")[:4] == ["v42", "the test", ANY, "left unfinished"]
+
+
+def table(text: str, title: str) -> list[str]:
+    """The cells of the first row under that title."""
+    row = text.split(f"{title}\n")[1].splitlines()[1]
+    return re.split(r"  +", row)
+
+
+def test_a_last_run_that_others_have_written_is_told_and_hides_nothing(
+    program: Program, session: fencepost.Session
+) -> None:
+    session.engine.cells.write("job/a", "no document", 0)
+    with session.lock("a"):
+        done = program("show", "a")
+    assert (done.returncode, "'a' is held" in done.stdout) == (0, True)
+    assert "the last run of 'a' can not be looked at" in done.stderr

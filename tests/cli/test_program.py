@@ -115,8 +115,22 @@ def test_completion_is_silent_when_the_engine_is_not_there(program: Program) -> 
     assert complete(program, "fencepost show or") == []
 
 
-def complete(program: Program, line: str) -> list[str]:
-    words = {"_FENCEPOST_COMPLETE": "bash_complete", "COMP_WORDS": line, "COMP_CWORD": "2"}
+@pytest.mark.parametrize("start", ["run a --", "run a", "run a --ttl 5 --", "elect a --"])
+def test_a_command_is_completed_from_the_search_path_and_its_arguments_are_files(
+    program: Program, tmp_path: Path, start: str
+) -> None:
+    for name, mode in (("fp-report", 0o755), ("fp-notes", 0o644), ("fp-bad;rm", 0o755)):
+        (tmp_path / name).touch(mode)
+    program.environment["PATH"] += f":{tmp_path}:{tmp_path}/not-there"
+    at = len(start.split()) + 1
+    assert complete(program, f"fencepost {start} fp-", at) == ["file,fp-", "plain,fp-report"]
+    assert complete(program, f"fencepost {start} ./fp", at) == ["file,./fp"]
+    assert complete(program, f"fencepost {start} fp-report fp-", at + 1) == ["file,fp-"]
+    assert complete(program, f"fencepost {start} fp-report ", at + 1) == ["file,"]
+
+
+def complete(program: Program, line: str, at: int = 2) -> list[str]:
+    words = {"_FENCEPOST_COMPLETE": "bash_complete", "COMP_WORDS": line, "COMP_CWORD": str(at)}
     done = subprocess.run(FENCEPOST, env={**program.environment, **words}, capture_output=True, text=True)
     assert done.stderr == ""
     return done.stdout.split()

@@ -133,6 +133,20 @@ def test_readers_share_and_keep_a_writer_out(program: Program) -> None:
     assert program("run", "a", "--timeout", "0", "--", "true").returncode == 75
 
 
+def test_as_many_hold_it_as_there_are_permits(program: Program, session: fencepost.Session) -> None:
+    holding = ("run", "a", "--permits", "2", "--", "sh", "-c", "echo up; read line")
+    holders = [program.start(*holding) for _ in range(2)]
+    assert [says(each) for each in holders] == ["up", "up"]
+    assert [each.claim.ask.limit for each in session.look("a").holders] == [2, 2]
+    third = program("run", "a", "--permits", "2", "--timeout", "0", "--", "true")
+    assert third.returncode == 75
+    for each in holders:
+        each.communicate("go on\n")
+    assert program("run", "a", "--permits", "2", "--", "true").returncode == 0
+    for wrong in (("--permits", "0"), ("--permits", "2", "--shared"), ("--permits", "2", "--once", "v1")):
+        assert program("run", "a", *wrong, "--", "true").returncode == 64
+
+
 def test_a_reader_of_higher_priority_goes_before_a_writer_that_waits(
     program: Program, session: fencepost.Session
 ) -> None:

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 import fencepost
-from tests.support.cli.program import FENCEPOST, PATIENCE, Program, ends, eventually
+from tests.support.cli.program import FENCEPOST, PATIENCE, Program, children, ends, eventually
 
 # A session of its own, with the terminal on standard input as its controlling one.
 LOG_IN = """
@@ -262,3 +262,43 @@ def test_numbers_are_never_cut_on_a_narrow_terminal(desk: Desk, session: fencepo
         assert ends(looking) == 0
         desk.see(f" {grant.token} ")
         assert all(len(line) <= 60 for line in re.sub(r"\x1b\[\d*m", "", desk.screen).splitlines())
+
+
+def test_watch_ends_on_q_and_leaves_the_terminal_as_it_was(desk: Desk, session: fencepost.Session) -> None:
+    script = 'before=$(stty -g); "$@" -m fencepost watch --interval 60; echo "exit $?"; '
+    script += '[ "$(stty -g)" = "$before" ] && echo same'
+    with session.lock("orders/42"):
+        watching = desk.log_in("sh", "-c", script, "sh", sys.executable)
+        desk.see("orders/42")
+        desk.type("xq")
+        desk.see("exit 0")
+        desk.see("same")
+        assert ends(watching) == 0
+    assert "xq" not in desk.screen
+
+
+def test_watch_says_what_the_screen_has_no_room_for(desk: Desk, session: fencepost.Session) -> None:
+    script = 'stty cols 100 rows 10; exec "$@" -m fencepost watch'
+    with session.lock_all([f"orders/{number}" for number in range(10, 40)]):
+        watching = desk.log_in("sh", "-c", script, "sh", sys.executable)
+        desk.see("and 22 more")
+        assert "orders/17" in desk.screen
+        assert "orders/18" not in desk.screen
+        desk.type("q")
+        assert ends(watching) == 0
+
+
+def test_in_the_background_watch_leaves_the_terminal_to_whoever_has_it(desk: Desk, session: fencepost.Session) -> None:
+    script = 'set -m; "$@" -m fencepost watch --interval 0.05 & wait $!; echo "exit $?"'
+    with session.lock("orders/42"):
+        watching = desk.log_in("sh", "-c", script, "sh", sys.executable)
+        desk.see("orders/42")
+        eventually(lambda: [each for each in children(watching.pid) if os.getpgid(each) == each])
+        (background,) = [each for each in children(watching.pid) if os.getpgid(each) == each]
+        desk.type("q\n")
+        # Whoever reads from the background is stopped, and would be so by now.
+        desk.screen = ""
+        desk.see("orders/42")
+        os.kill(background, signal.SIGINT)
+        desk.see("exit 130")
+        assert ends(watching) == 0

@@ -8,6 +8,7 @@ from types import FrameType
 from typing import TYPE_CHECKING
 
 from fencepost.cli import exit, say
+from fencepost.cli.table import moment
 
 if TYPE_CHECKING:
     from fencepost.core.schedule import Schedule
@@ -48,7 +49,7 @@ class Repetition:
                 if code == exit.USAGE:
                     return code
                 if code:
-                    say.note(f"the run of {_shown(tick)} ended with exit code {code}; the next one is due as ever")
+                    say.note(f"the run of {moment(tick)} ended with exit code {code}; the next one is due as ever")
                 tick = self._schedule.after(max(time.time(), tick))
         except Stopped as error:
             return 128 + error.signum
@@ -70,7 +71,3 @@ class Repetition:
             raise Stopped(signum)
         self._stopped_by = signum
         self._running.send_signal(signum)
-
-
-def _shown(tick: int) -> str:
-    return time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(tick))

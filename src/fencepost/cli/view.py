@@ -6,6 +6,7 @@ if TYPE_CHECKING:
     from fencepost.contract.answer import Snapshot, Standing
     from fencepost.core.claim import Claim
     from fencepost.core.deadlock import Wait
+    from fencepost.core.job import Outcome
 
 View = dict[str, Any]
 
@@ -29,6 +30,10 @@ def wait(found: "Wait") -> View:
         "blocker": found.blocker.holder.label,
         "token": found.blocker.token,
     }
+
+
+def last_run(outcome: "Outcome | None") -> View | None:
+    return None if outcome is None else outcome._asdict()
 
 
 def taken(claim: "Claim") -> View:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 from fencepost.cli import exit, option, say
+from fencepost.cli.complete import complete_command
 from fencepost.cli.connection import complete_name, onlooker
 from fencepost.cli.ground import need_process_groups
 from fencepost.errors import printable
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     epilog="Exit codes as for 'fencepost run'; without a command: 0 if somebody leads, 1 if nobody does.",
 )
 @click.argument("name", shell_complete=complete_name)
-@click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="[-- COMMAND...]")
+@click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="[-- COMMAND...]", shell_complete=complete_command)
 @option.url
 @click.option("--value", metavar="TEXT", default="", help="What the leader says of itself, such as its address.")
 @click.option(

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 import click
 
 from fencepost.cli import exit, option, say
+from fencepost.cli.complete import complete_command
 from fencepost.cli.ground import need_process_groups
 
 if TYPE_CHECKING:
@@ -20,7 +21,14 @@ if TYPE_CHECKING:
     "127 not found.",
 )
 @click.argument("name")
-@click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- COMMAND...")
+@click.argument(
+    "command",
+    nargs=-1,
+    required=True,
+    type=click.UNPROCESSED,
+    metavar="-- COMMAND...",
+    shell_complete=complete_command,
+)
 @option.url
 @click.option(
     "--ttl",
@@ -32,6 +40,9 @@ if TYPE_CHECKING:
 @click.option("--timeout", type=option.seconds, help="How long to wait for the lock; 0 tries once. Default: for ever.")
 @click.option("--skip-if-held", is_flag=True, help="If somebody else holds it: do nothing, and call that a success.")
 @click.option("--shared", is_flag=True, help="Hold it as a reader: beside other readers, never beside a writer.")
+@click.option(
+    "--permits", type=click.IntRange(min=1), metavar="N", help="Hold one of N permits: up to N hold it at once."
+)
 @click.option(
     "--priority",
     type=click.IntRange(-100, 100),
@@ -61,6 +72,7 @@ def run(
     timeout: float | None,
     skip_if_held: bool,
     shared: bool,
+    permits: int | None,
     priority: int,
     once: str | None,
     every: float | None,
@@ -97,6 +109,10 @@ def run(
         raise click.ClickException("--timeout is for those who wait, and a tick is for whoever is first: leave it out")
     if shared and (once or every or cron):
         raise click.ClickException("--shared is for readers, and what is done once is not for many: leave one out")
+    if permits is not None and (shared or once or every or cron):
+        raise click.ClickException(
+            "--permits lets several hold the name at once: leave out --shared, --once, --every or --cron"
+        )
     if priority and (once or every or cron):
         raise click.ClickException(
             "--priority orders those who wait for a lock, and not what is done once: leave one out"
@@ -109,6 +125,8 @@ def run(
     def lock(session: "Session") -> "Acquirable[Grant]":
         if shared:
             return session.rwlock(name, priority=priority, note=note).read()
+        if permits is not None:
+            return session.semaphore(name, limit=permits, priority=priority, note=note)
         return session.lock(name, priority=priority, note=note)
 
     return undertake(order, lock, ttl=ttl, holder=holder)

@@ -7,9 +7,10 @@ import click
 
 from fencepost.cli import exit, option, say
 from fencepost.cli.connection import complete_name, look_at_all, onlooker
-from fencepost.errors import printable
+from fencepost.errors import Refused, printable
 
 if TYPE_CHECKING:
+    from fencepost.cli.view import View
     from fencepost.primitives._sync.session import Session
 
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 @option.as_json
 @option.quiet
 def show(name: str | None, deadlocks: bool, url: str | None, as_json: bool) -> int:
-    """Show who holds NAME, who waits for it, in order, and from whom it was taken by hand.
+    """Show who holds NAME, who waits for it, in order, from whom it was taken by hand, and the last run of its job.
 
     With --deadlocks: which sessions wait for each other in a circle. It is a deadlock if those who wait are those who
     hold; a session that works in several threads or tasks may still get on.
@@ -32,7 +33,7 @@ def show(name: str | None, deadlocks: bool, url: str | None, as_json: bool) -> i
     with onlooker(url) as session, exit.usage():
         if name is None:
             return _show_deadlocks(session, as_json)
-        seen = view(session.look(name))
+        seen = {**view(session.look(name)), "last_run": _last_run(session, name)}
     if as_json:
         click.echo(json.dumps(seen))
         return exit.OK
@@ -50,7 +51,23 @@ def show(name: str | None, deadlocks: bool, url: str | None, as_json: bool) -> i
     if seen["evictions"]:
         click.echo("\nevicted")
         table.print_table(table.evictions(seen))
+    if seen["last_run"] is not None:
+        click.echo("\nlast run")
+        table.print_table(table.last_run(seen))
     return exit.OK
+
+
+def _last_run(session: "Session", name: str) -> "View | None":
+    """How the last run of the job of that name ended, where the engine keeps that."""
+    from fencepost.cli.view import last_run
+
+    if not session.traits.cells:
+        return None
+    try:
+        return last_run(session.job(name).last())
+    except Refused as error:
+        say.note(f"the last run of '{name}' can not be looked at: {error}")
+        return None
 
 
 def _show_deadlocks(session: "Session", as_json: bool) -> int:

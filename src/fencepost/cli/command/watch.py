@@ -3,13 +3,14 @@
 import json
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 import click
 
 from fencepost.cli import exit, option, say
 from fencepost.cli.connection import complete_name, look_at_all, onlooker
+from fencepost.cli.keyboard import Keyboard
 from fencepost.errors import EngineError
 
 if TYPE_CHECKING:
@@ -28,20 +29,26 @@ if TYPE_CHECKING:
 def watch(prefix: str, url: str | None, interval: float, count: int | None, once: bool, as_json: bool) -> int:
     """Follow the names that begin with PREFIX.
 
-    On a terminal a table that is kept up to date. Elsewhere, and with --json, a line for every name at first,
-    and then for every change. What comes and goes between two looks is not seen.
+    On a terminal a table that is kept up to date, until Ctrl-C or `q`. Elsewhere, and with --json, a line for every
+    name at first, and then for every change. What comes and goes between two looks is not seen.
     """
+    count = 1 if once else count
     with onlooker(url) as session:
-        looks = _looks(session, prefix, interval, 1 if once else count)
         if sys.stdout.isatty() and not as_json:
-            _keep_table(looks)
+            with Keyboard() as keyboard:
+                _keep_table(_looks(session, prefix, count, lambda: keyboard.says_enough(interval)))
         else:
-            _print_changes(looks, as_json=as_json)
+            _print_changes(_looks(session, prefix, count, lambda: time.sleep(interval)), as_json=as_json)
     return exit.OK
 
 
-def _looks(session: "Session", prefix: str, interval: float, count: int | None) -> "Iterator[dict[str, View]]":
-    """One look after another. The first must succeed; later ones that do not are noted, and tried again."""
+def _looks(
+    session: "Session", prefix: str, count: int | None, pause: "Callable[[], bool | None]"
+) -> "Iterator[dict[str, View]]":
+    """One look after another, until a pause says that it is enough.
+
+    The first must succeed; later ones that do not are noted, and tried again.
+    """
     from fencepost.cli.view import view
 
     done = 0
@@ -58,19 +65,19 @@ def _looks(session: "Session", prefix: str, interval: float, count: int | None) 
                 say.note(f"no news: {error}")
             troubled = True
         done += 1
-        if count is not None and done >= count:
+        if (count is not None and done >= count) or pause():
             return
-        time.sleep(interval)
 
 
 def _keep_table(looks: "Iterator[dict[str, View]]") -> None:
     from rich.live import Live
 
-    from fencepost.cli.table import console, overview
+    from fencepost.cli.table import console, fitting
 
-    with Live(console=console(), auto_refresh=False) as live:
+    out = console()
+    with Live(console=out, auto_refresh=False) as live:
         for seen in looks:
-            live.update(overview(list(seen.values())) if seen else "nothing is held", refresh=True)
+            live.update(fitting(list(seen.values()), out) if seen else "nothing is held", refresh=True)
 
 
 def _print_changes(looks: "Iterator[dict[str, View]]", *, as_json: bool) -> None:
