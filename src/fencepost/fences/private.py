@@ -4,13 +4,19 @@ import os
 import sqlite3
 import tempfile
 
+from fencepost.drivers.sqlite import check_journals
+
 PATIENCE = 60.0
 
 
 def open_private(path: str) -> sqlite3.Connection:
-    """A connection to the database at `path`. If there is none, it is made; one that is there keeps its mode."""
+    """A connection to the database at `path`. If there is none, it is made; one that is there keeps its mode.
+
+    `Refused` if somebody else has put something in place of its journals.
+    """
     if not os.path.exists(path):
         _make(path)
+    check_journals(path)
     return sqlite3.connect(path, timeout=PATIENCE)
 
 

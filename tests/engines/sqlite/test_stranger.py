@@ -1,5 +1,6 @@
 """A state file in which somebody else has written: no engine goes on for ever about it, or stumbles."""
 
+import os
 import sqlite3
 from typing import Any
 
@@ -7,6 +8,24 @@ import pytest
 
 from fencepost.contract.answer import Gone, Granted
 from fencepost.core.claim import Ask, Mode
+from fencepost.errors import Refused
+
+# No statement that comes upon it ends.
+ENDLESS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n"
+TRAPS = {
+    "a trigger on claims": (
+        "",
+        f"CREATE TRIGGER trap BEFORE INSERT ON claim BEGIN SELECT count(*) FROM ({ENDLESS}); END",
+    ),
+    "a view of a table": (
+        "",
+        f"ALTER TABLE life RENAME TO old; CREATE VIEW life AS SELECT old.* FROM old, ({ENDLESS})",
+    ),
+    "a trigger on cells": (
+        "-cells",
+        f"CREATE TRIGGER trap BEFORE INSERT ON cell BEGIN SELECT count(*) FROM ({ENDLESS}); END",
+    ),
+}
 
 
 def change(path: Any, table: str, column: str, value: object, where: str = "1") -> None:
@@ -45,3 +64,39 @@ def test_one_whose_place_was_changed_takes_another(user, path, column, value):
     one.engine.release(claim)
     assert isinstance(two.engine.claim(queued.request, wait=True), Granted)
     assert [each.claim.holder for each in two.engine.look("it").holders] == [two.holder]
+
+
+@pytest.mark.parametrize(("file", "trap"), TRAPS.values(), ids=TRAPS)
+def test_a_file_in_which_a_statement_would_not_end_is_refused(user, path, file, trap):
+    one = user()
+    one.token("it")
+    one.engine.cells.write("it", "value", 0)
+    one.engine.close()
+    connection = sqlite3.connect(f"{path}{file}", isolation_level=None)
+    connection.executescript(trap)
+    connection.close()
+    with pytest.raises(Refused, match="was changed by somebody else"):
+        two = user()
+        two.engine.cells.write("it", "another", two.engine.cells.read("it").version)
+
+
+@pytest.mark.parametrize("file", ["", "-cells"], ids=["state", "cells"])
+@pytest.mark.parametrize("journal", ["-journal", "-wal", "-shm"])
+@pytest.mark.parametrize("planted", ["pipe", "link"])
+def test_what_stands_in_place_of_a_journal_keeps_nobody_waiting_and_is_not_followed(user, path, file, journal, planted):
+    one = user()
+    one.token("it")
+    one.engine.cells.write("it", "value", 0)
+    one.engine.close()
+    theirs = path.with_name("theirs")
+    theirs.write_text("their work")
+    place = path.with_name(f"{path.name}{file}{journal}")
+    place.unlink(missing_ok=True)
+    if planted == "pipe":
+        os.mkfifo(place)
+    else:
+        place.symlink_to(theirs)
+    with pytest.raises(Refused, match=f"{place.name}' is not a file"):
+        two = user()
+        two.engine.cells.read("it")
+    assert theirs.read_text() == "their work"

@@ -13,7 +13,7 @@ import httpx
 import pytest
 import requests
 
-from fencepost.errors import Stale
+from fencepost.errors import Refused, Stale
 from fencepost.fences.host import HostFence
 from fencepost.fences.http import Presented, raise_if_stale
 from fencepost.fences.http.header import Refusal, judge
@@ -252,3 +252,10 @@ def test_marks_are_private_and_stay_as_they_were_made(tmp_path: Path) -> None:
     (tmp_path / "marks").chmod(0o640)
     HostFence(tmp_path / "marks").claim("orders/42", 8)
     assert (tmp_path / "marks").stat().st_mode & 0o777 == 0o640
+
+
+def test_what_stands_in_place_of_a_journal_of_the_marks_keeps_nobody_waiting(tmp_path: Path) -> None:
+    HostFence(tmp_path / "marks").claim("orders/42", 7)
+    os.mkfifo(tmp_path / "marks-journal")
+    with pytest.raises(Refused, match="marks-journal' is not a file"):
+        HostFence(tmp_path / "marks").claim("orders/42", 8)

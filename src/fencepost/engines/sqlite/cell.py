@@ -11,6 +11,7 @@ from importlib.resources import files
 from fencepost._runtime.state import StateLock
 from fencepost.contract.answer import Cell
 from fencepost.core.malformed import is_integer, is_text
+from fencepost.drivers.sqlite import check_journals, check_schema
 from fencepost.engines.sqlite.inheritance import never_close
 from fencepost.engines.sqlite.location import make_folder
 from fencepost.errors import Refused
@@ -78,11 +79,13 @@ class CellFile:
         if self._connection is None:
             make_folder(os.path.dirname(self.path))
             os.close(os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600))
+            check_journals(self.path)
             connection = sqlite3.connect(
                 self.path, timeout=self._patience, isolation_level=None, check_same_thread=False
             )
             try:
                 connection.execute("PRAGMA synchronous = FULL")
+                check_schema(connection, self.path, SCHEMA)
                 connection.executescript(f"BEGIN IMMEDIATE; {SCHEMA} COMMIT;")
             except BaseException:
                 connection.close()

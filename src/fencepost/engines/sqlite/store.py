@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from fencepost.core.malformed import is_integer
+from fencepost.drivers.sqlite import JOURNALS, check_journals, check_schema
 from fencepost.engines.sqlite import sql
 from fencepost.engines.sqlite.gate import DEVICE, INODE, LOW, Gate, boot_id
 from fencepost.engines.sqlite.inheritance import never_close
@@ -22,7 +23,7 @@ APPLICATION = 0x66656E63
 VERSION = 2
 # Only for strangers who open the file past the gate.
 BUSY = 0.1
-BESIDE = ("", "-wal", "-shm")
+BESIDE = ("", *JOURNALS)
 
 
 class Store:
@@ -140,6 +141,7 @@ class Store:
 
     def _connect(self) -> None:
         gate = self.gate
+        check_journals(self.path)
         connection = sqlite3.connect(
             self.path, timeout=BUSY, isolation_level=None, check_same_thread=False, cached_statements=64
         )
@@ -155,7 +157,9 @@ class Store:
             raise Refused(f"'{self.path}' is a database of something else: choose another path for lock state")
         elif version != VERSION:
             raise Refused(f"lock state '{self.path}' has format {version}, and this release knows {VERSION}")
-        elif execute("SELECT boot FROM life").fetchall() != [(boot_id(),)]:
+        else:
+            check_schema(connection, self.path, SCHEMA)
+        if not made and execute("SELECT boot FROM life").fetchall() != [(boot_id(),)]:
             self.close()
             self._discard()
             self._open()
