@@ -124,6 +124,24 @@ def test_without_a_majority_nothing_is_granted_and_nothing_stays_held(nodes: lis
         other.lock("a").acquire(timeout=60).release()
 
 
+def test_whoever_looks_for_names_is_told_how_many_nodes_answered(nodes: list[ServerProcess]) -> None:
+    with fencepost.connect(url_of(nodes), ttl=60) as session:
+        with session.lock("a"):
+            assert session.names() == ["a"]
+        for node in nodes[:3]:
+            node.kill()
+        with pytest.raises(Unavailable, match=r"^2 of 5 nodes answered, and 3 are needed: "):
+            session.names()
+
+
+async def test_so_is_a_task_that_looks_for_names(nodes: list[ServerProcess]) -> None:
+    async with fencepost.connect_async(url_of(nodes), ttl=60) as session:
+        for node in nodes[:3]:
+            node.kill()
+        with pytest.raises(Unavailable, match=r"^2 of 5 nodes answered, and 3 are needed: "):
+            await session.names()
+
+
 def test_a_holder_outlives_the_loss_of_every_node_one_after_another(nodes: list[ServerProcess]) -> None:
     """Nodes that came back without their data vote for it again, as long as a majority never forgot it."""
     nodes = nodes[:3]

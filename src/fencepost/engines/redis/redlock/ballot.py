@@ -50,7 +50,8 @@ class Ballot:
     ) -> None:
         self._is_aye = is_aye
         self.need = need
-        self.asked: Collection[int] = range(size) if asked is None else asked
+        # Its own: whoever asks may go on with theirs.
+        self.asked: Collection[int] = range(size) if asked is None else tuple(asked)
         self._left = len(self.asked)
         self.ayes = 0
         self.replies: list[Reply | None] = [None] * size
