@@ -49,14 +49,14 @@ def read(block: bytes) -> dict[bytes, bytes] | None:
     return looked_at([*found.items()])
 
 
-@tried(80, 3000, fields=fields, coded=st.booleans())
+@tried(80, 1500, fields=fields, coded=st.booleans())
 def test_what_hpack_writes_is_read_as_it_was_meant(fields: list[tuple[bytes, bytes]], coded: bool) -> None:
     assert read(encoded(fields, coded)) == looked_at(fields)
 
 
 @tried(
     100,
-    5000,
+    2000,
     block=harmed(st.builds(encoded, fields, st.booleans()), *JUNK) | st.binary(max_size=20),
 )
 def test_harmed_blocks_are_read_as_hpack_reads_them_or_malformed(block: bytes) -> None:

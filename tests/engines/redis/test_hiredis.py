@@ -84,14 +84,14 @@ def ours(pieces: list[bytes]) -> tuple[list[Reply], bool]:
     return found, False
 
 
-@tried(60, 3000, data=said, pieces=sizes)
+@tried(60, 1500, data=said, pieces=sizes)
 def test_every_reply_is_read_as_hiredis_reads_it(data: bytes, pieces: list[int]) -> None:
     expected = theirs(data)
     assert not expected[1]
     assert ours([data]) == ours(cut(data, pieces)) == expected
 
 
-@tried(80, 3000, *known(b"+a\nb\r\n", b"-a\rb\r\n", b"*1\r\n+\n$-1\r\n"), data=harmed_replies, pieces=sizes)
+@tried(80, 1500, *known(b"+a\nb\r\n", b"-a\rb\r\n", b"*1\r\n+\n$-1\r\n"), data=harmed_replies, pieces=sizes)
 def test_harmed_replies_are_read_as_hiredis_reads_them_or_malformed(data: bytes, pieces: list[int]) -> None:
     expected, is_over = theirs(data)
     for each in (cut(data, pieces), cut(data, [1_000])):
@@ -152,7 +152,7 @@ class Said(Connection):
 ALONE = [b":1_0\r\n", b": 5\r\n", b":5 \r\n", b":5\n", b":+5\r\n", b":%b\r\n" % (b"9" * 30)]
 
 
-@tried(60, 3000, *known(*ALONE, b":1\r\n:2"), data=harmed_replies, pieces=sizes)
+@tried(60, 1500, *known(*ALONE, b":1\r\n:2"), data=harmed_replies, pieces=sizes)
 def test_a_call_gives_the_first_reply_and_keeps_a_connection_on_which_nothing_else_came(
     data: bytes, pieces: list[int]
 ) -> None:
@@ -174,7 +174,7 @@ def test_a_call_gives_the_first_reply_and_keeps_a_connection_on_which_nothing_el
 
 @tried(
     60,
-    3000,
+    1500,
     *known(b"*3\r\n$7\r\nmessage\r\n$13\r\nab\r\n$3\r\nabc\r\n", b"*3\r\n$7\r\nmessage\r\n$2\r\nabc\r\n$1\r\na\r\n"),
     data=harmed(st.lists(messages, min_size=1, max_size=3).map(b"".join), *JUNK),
     pieces=sizes,
@@ -208,7 +208,7 @@ class Socket:
         pass
 
 
-@tried(60, 3000, *known(*ALONE), data=harmed_replies, pieces=sizes)
+@tried(60, 1500, *known(*ALONE), data=harmed_replies, pieces=sizes)
 def test_a_node_of_redlock_is_read_as_hiredis_reads_it_and_its_replies_have_their_tickets(
     data: bytes, pieces: list[int]
 ) -> None:

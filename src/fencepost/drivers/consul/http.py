@@ -13,13 +13,15 @@ LARGEST_LINE = 1 << 10
 _CHUNK = re.compile(rb"([0-9A-Fa-f]{1,8})[ \t]*(?:;[^\r\n]*)?")
 _STATUS = re.compile(rb"HTTP/1\.[01] ([2-9][0-9]{2})(?: [^\r\n]*)?")
 _SIZE = re.compile(rb"[0-9]{1,12}")
+_NAME = rb"[!#-'*+.0-9A-Z^-z|~-]+"
+_is_name = re.compile(_NAME).fullmatch
 # An answer as an agent itself writes nearly all of them: in this order, and with nothing behind the length.
 _PLAIN = re.compile(
-    rb"HTTP/1\.1 ([2-9][0-9]{2}) [^\r\n]*\r\n(?:[^\r\n:]+:[^\r\n]*\r\n)*?"
-    rb"Date: ([^\r\n]*)\r\nContent-Length: ([0-9]{1,8})\r\n\r\n"
+    rb"HTTP/1\.1 ([2-9][0-9]{2}) [^\r\n]*\r\n(?:%b:[^\r\n]*\r\n)*?"
+    rb"Date: ([^\r\n]*)\r\nContent-Length: ([0-9]{1,8})\r\n\r\n" % _NAME
 )
 # What may stand in the head of one that is not so plain, beside its length.
-_SPECIAL = re.compile(rb"(?i)\n(?:connection|transfer-encoding|content-length):.*\ndate:", re.DOTALL)
+_SPECIAL = re.compile(rb"(?i)\n(?:connection|transfer-encoding|content-length|date):.*\ndate:", re.DOTALL)
 _INDEX = re.compile(rb"(?i)\nx-consul-index:[ \t]*([0-9]{1,18})[ \t]*\r")
 EMPTY = (204, 304)
 
@@ -59,7 +61,7 @@ class Parser:
                 start = plain.end()
                 special = _SPECIAL.search(plain[0]) or int(plain[1]) in EMPTY
                 if len(data) == start + int(plain[3]) and not special:
-                    return Response(int(plain[1]), plain[2], data[start:], False, _index(plain[0]))
+                    return Response(int(plain[1]), plain[2].strip(b" \t"), data[start:], False, _index(plain[0]))
         self._data += data
         if self._head is None and not self._read_head():
             return None
@@ -147,15 +149,17 @@ def _read(head: bytes) -> _Head:
     if status is None:
         raise Malformed("this is no HTTP")
     fields: dict[bytes, bytes] = {}
+    closing = first.startswith(b"HTTP/1.0")
     for line in lines:
         name, colon, value = line.partition(b":")
         name, value = name.lower(), value.strip(b" \t")
-        if not colon or not name or name.strip() != name or b"\n" in line or b"\r" in line:
+        if not colon or not _is_name(name) or b"\n" in line or b"\r" in line:
             raise Malformed("a line in a head that says nothing")
         if fields.setdefault(name, value) != value and name in (b"content-length", b"transfer-encoding"):
             raise Malformed("an answer of two lengths")
+        if name == b"connection":
+            closing = closing or b"close" in [each.strip(b" \t") for each in value.lower().split(b",")]
     code = int(status[1])
-    closing = first.startswith(b"HTTP/1.0") or fields.get(b"connection", b"").lower() == b"close"
     return _Head(code, fields.get(b"date", b""), closing, 0 if code in EMPTY else _length(fields), _index(head + b"\r"))
 
 

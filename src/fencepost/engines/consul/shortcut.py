@@ -39,9 +39,9 @@ def token_of(body: bytes) -> int | None:
     """The token of a claim that was granted, unless somebody else is there."""
     if body.count(b'"KV":') != ALONE:
         return None
-    start = body.rfind(INDEX) + len(INDEX)
-    number = body[start : body.find(b"}", start)].strip()
-    if not number.isdigit() or len(number) > MOST_DIGITS:
+    _, found, rest = body.rpartition(INDEX)
+    number = rest.partition(b"}")[0].strip()
+    if not found or not number.isdigit() or len(number) > MOST_DIGITS:
         raise Malformed("a claim was answered without an index")
     return int(number)
 
