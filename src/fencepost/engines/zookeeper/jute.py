@@ -12,6 +12,8 @@ T = TypeVar("T")
 CREATE, DELETE, EXISTS, GET_DATA, SET_DATA = 1, 2, 3, 4, 5
 GET_CHILDREN, CHECK, MULTI, CREATE2, CREATE_CONTAINER = 8, 13, 14, 15, 19
 AUTH, SASL, GET_EPHEMERALS, CLOSE = 100, 102, 103, -11
+# Of a step of a MULTI, where a kind is told: none of it was done.
+FAILED = -1
 PERSISTENT, SEQUENCE, EPHEMERAL_SEQUENCE, CONTAINER = 0, 2, 3, 4
 ANY_VERSION = -1
 PERMISSIONS = {"r": 1, "w": 2, "c": 4, "d": 8, "a": 16}
@@ -217,12 +219,25 @@ def strings(body: bytes) -> list[bytes]:
 @_decoder
 def failure(body: bytes) -> int:
     """Why a MULTI did nothing: the error of its first step that has one, 0 if all was done."""
-    kind, _, _ = _step.unpack_from(body)
     at, error = 0, OK
-    while kind == -1 and error == OK and at + _step.size + 4 <= len(body):
-        (error,) = _int.unpack_from(body, at + _step.size)
-        at += _step.size + 4
-    return error
+    while True:
+        kind, over, _ = _step.unpack_from(body, at)
+        if over:
+            # To be told of no step at all is to be told nothing.
+            if not at:
+                raise Malformed
+            return error
+        at += _step.size
+        if kind == FAILED:
+            error = error or _int.unpack_from(body, at)[0]
+            at += _int.size
+        elif kind in (CREATE, CREATE2, CREATE_CONTAINER):
+            _, at = _buffer(body, at)
+            at += 0 if kind == CREATE else _stat.size
+        elif kind == SET_DATA:
+            at += _stat.size
+        elif kind not in (DELETE, CHECK):
+            raise Malformed
 
 
 @_decoder
