@@ -7,6 +7,8 @@ import json
 from collections.abc import Mapping
 from zlib import crc32
 
+from fencepost.core.malformed import is_integer
+
 _FORMAT = "fencepost-marks 1"
 
 
@@ -21,7 +23,10 @@ def decode(data: bytes) -> dict[str, int]:
     An empty or truncated file raises too. Reading it as "no marks yet" would let every old token in.
     """
     _, brace, body = data.partition(b"{")
-    marks: dict[str, int] = json.loads(brace + body)
-    if encode(marks) != data:
+    try:
+        marks: dict[str, int] = json.loads(brace + body)
+    except RecursionError:
+        raise ValueError("what stands there is nested too deeply") from None
+    if not all(map(is_integer, marks.values())) or encode(marks) != data:
         raise ValueError("the checksum does not match")
     return marks

@@ -4,7 +4,7 @@ from typing import Any
 
 from fencepost.errors import Stale
 from fencepost.fences.http.header import HEADER, MARK
-from fencepost.fences.protocol import Tokened, token_of
+from fencepost.fences.protocol import Tokened, read_mark, token_of
 
 
 class Presented:
@@ -24,7 +24,9 @@ def raise_if_stale(response: Any, *_: Any, **__: Any) -> Any:
     A hook for responses: `hooks={"response": raise_if_stale}` with requests, `event_hooks={"response":
     [raise_if_stale]}` with httpx. An asynchronous client of httpx wants its hooks asynchronous: call it by hand.
     """
-    mark = response.headers.get(MARK)
-    if response.status_code == 412 and mark is not None and mark.isdecimal():
-        raise Stale(str(response.request.url), int(response.request.headers[HEADER]), int(mark))
+    if response.status_code != 412:
+        return response
+    mark, shown = read_mark(response.headers.get(MARK)), read_mark(response.request.headers.get(HEADER))
+    if mark and shown:
+        raise Stale(str(response.request.url), shown, mark)
     return response
