@@ -2,6 +2,7 @@
 
 import asyncio
 import threading
+from collections.abc import Callable
 
 import pytest
 
@@ -61,3 +62,24 @@ async def test_what_the_body_of_a_run_raised_is_raised_also_if_its_end_can_not_b
             async with run:
                 raise ZeroDivisionError
         assert (await session.look("j")).holders == ()
+
+
+def test_what_no_engine_can_keep_is_refused_when_it_is_said() -> None:
+    with fencepost.connect("memory://unicode") as session:
+        election, group = session.election("a"), session.group("a")
+        membership = group.join("me")
+        with election:
+            says: tuple[Callable[[], object], ...] = (
+                lambda: session.election("b", value="\ud800"),
+                lambda: election.campaign("\ud800"),
+                lambda: session.election("a").campaign("\ud800"),
+                lambda: election.proclaim("\ud800"),
+                lambda: session.group("b", data="\ud800"),
+                lambda: group.join("\ud800"),
+                lambda: membership.update("\ud800"),
+            )
+            for say in says:
+                with pytest.raises(ValueError, match="must be valid Unicode"):
+                    say()
+        membership.leave()
+        assert session.names() == []

@@ -51,6 +51,11 @@ def check_text(text: str, what: str) -> str:
     """What stands beside a name for people to read: every engine keeps it, and everybody who looks is shown it."""
     if len(text) > MOST_CHARACTERS:
         raise ValueError(f"{what} has at most {MOST_CHARACTERS} characters, this one has {len(text)}: shorten it")
+    return check_unicode(text, what)
+
+
+def check_unicode(text: str, what: str) -> str:
+    """Text that every engine can keep, however long."""
     try:
         text.encode()
     except UnicodeEncodeError:

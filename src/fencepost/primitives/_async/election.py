@@ -8,6 +8,7 @@ from fencepost.core.claim import Ask
 from fencepost.core.deadline import Deadline
 from fencepost.core.duration import check_seconds
 from fencepost.core.election import Leader, changes_since, is_election, latest, proclaim
+from fencepost.core.name import check_unicode
 from fencepost.errors import Lost, NotHeld
 from fencepost.primitives._async.acquirable import AsyncAcquirable, give_up
 from fencepost.session._async.grant import AsyncGrant
@@ -15,6 +16,8 @@ from fencepost.session._async.limit import AsyncLimit
 from fencepost.session._async.presence import AsyncPresence
 from fencepost.session._async.pursuit import Denial, obtain
 from fencepost.session._async.record import AsyncRecord
+
+VALUE = "the value of a leader"
 
 
 class AsyncElection(AsyncAcquirable[AsyncGrant]):
@@ -35,7 +38,7 @@ class AsyncElection(AsyncAcquirable[AsyncGrant]):
         healthy: runtime.Work[bool] | None = None,
         check_every: float = 1.0,
     ) -> None:
-        super().__init__(presence, (Ask(name, note=value),), timeout)
+        super().__init__(presence, (Ask(name, note=check_unicode(value, VALUE)),), timeout)
         self._record = AsyncRecord(presence, f"election/{name}", is_election)
         self._value = value
         self._healthy = healthy
@@ -58,6 +61,7 @@ class AsyncElection(AsyncAcquirable[AsyncGrant]):
 
     async def proclaim(self, value: str) -> None:
         """Change what the leader says of itself, without an election."""
+        check_unicode(value, VALUE)
         grant = self._grant()
         grant.check()
         await self._proclaim(grant, value)

@@ -8,6 +8,7 @@ from fencepost.core.claim import Ask
 from fencepost.core.deadline import Deadline
 from fencepost.core.duration import check_seconds
 from fencepost.core.election import Leader, changes_since, is_election, latest, proclaim
+from fencepost.core.name import check_unicode
 from fencepost.errors import Lost, NotHeld
 from fencepost.primitives._sync.acquirable import Acquirable, give_up
 from fencepost.session._sync.grant import Grant
@@ -15,6 +16,8 @@ from fencepost.session._sync.limit import Limit
 from fencepost.session._sync.presence import Presence
 from fencepost.session._sync.pursuit import Denial, obtain
 from fencepost.session._sync.record import Record
+
+VALUE = "the value of a leader"
 
 
 class Election(Acquirable[Grant]):
@@ -35,7 +38,7 @@ class Election(Acquirable[Grant]):
         healthy: runtime.Work[bool] | None = None,
         check_every: float = 1.0,
     ) -> None:
-        super().__init__(presence, (Ask(name, note=value),), timeout)
+        super().__init__(presence, (Ask(name, note=check_unicode(value, VALUE)),), timeout)
         self._record = Record(presence, f"election/{name}", is_election)
         self._value = value
         self._healthy = healthy
@@ -58,6 +61,7 @@ class Election(Acquirable[Grant]):
 
     def proclaim(self, value: str) -> None:
         """Change what the leader says of itself, without an election."""
+        check_unicode(value, VALUE)
         grant = self._grant()
         grant.check()
         self._proclaim(grant, value)
