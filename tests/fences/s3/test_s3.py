@@ -388,3 +388,46 @@ def test_a_holder_stopped_and_resumed_after_a_newer_one_came_is_refused(client: 
         assert isinstance(pipe.recv(), Stale)
     fence.write(key, 7, b"newer")
     assert fence.peek(key) == b"newer"
+
+
+class Deaf:
+    """A client of a store that takes every write, whatever it depends on."""
+
+    def __init__(self, client: Any, to: str) -> None:
+        self._client, self._to = client, to
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._client, name)
+
+    def put_object(self, **options: Any) -> Any:
+        options.pop(self._to, None)
+        return self._client.put_object(**options)
+
+
+@pytest.mark.parametrize("condition", ["IfMatch", "IfNoneMatch"])
+@pytest.mark.parametrize("there", [False, True])
+def test_a_store_that_ignores_a_condition_is_found_out(client: Any, key: str, condition: str, there: bool) -> None:
+    if there:
+        S3Fence(client, "shop").write(key, 6, b"before")
+    fence = S3Fence(Deaf(client, condition), "shop")
+    for attempt in (lambda: fence.write(key, 7, b"one"), lambda: fence.claim(key, 8), lambda: fence.delete(key, 8)):
+        with pytest.raises(Refused, match=f"ignores {condition}, and would let stale tokens pass"):
+            attempt()
+
+
+def test_a_store_is_asked_once_whether_it_refuses(client: Any, key: str) -> None:
+    fence = S3Fence(counted := Counted(client), "shop")
+    fence.write(key, 7, b"one")
+    first = counted.puts
+    fence.write(key, 7, b"two")
+    assert (first, counted.puts) == (4, 6)
+
+
+class Counted(Deaf):
+    def __init__(self, client: Any) -> None:
+        super().__init__(client, "")
+        self.puts = 0
+
+    def put_object(self, **options: Any) -> Any:
+        self.puts += 1
+        return super().put_object(**options)

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from fencepost.core.name import check_name
-from fencepost.errors import Conflict, Stale
+from fencepost.errors import Conflict, Refused, Stale
 from fencepost.fences.protocol import Tokened, check, token_of
 from fencepost.fences.s3.pointer import LARGEST, NOTHING, Pointer, content_key, decode, new_nonce
 
@@ -21,7 +21,8 @@ class S3Fence:
     At a guarded key stands a small pointer with the token (also in its metadata, as `fencing-token`); the content is
     an object of its own beside it. Every change is a conditional write of the pointer (`If-Match`, or `If-None-Match`
     for a new one), so checking the token and doing the work are one atomic step in the store. Safe under the client's
-    own retries. Blocking: with asyncio, call it in a thread.
+    own retries. Blocking: with asyncio, call it in a thread. The first change through a fence also asks the store for
+    two writes that it has to refuse, and raises `Refused` if it takes one: some ignore what a write depends on.
 
     Limits. Others read a guarded key by `peek`, or follow the pointer. Whoever gets an error of the store does not know
     whether it was done, and may do it again; after `Stale` it was not done, unless the client has retried and somebody
@@ -34,6 +35,7 @@ class S3Fence:
             raise TypeError(f"an S3 fence takes a client of boto3, not {type(client).__name__}")
         self._client = client
         self._bucket = bucket
+        self._is_proven = False
 
     def claim(self, key: str, grant: Tokened | int) -> None:
         """Show the token: every lower one is refused from now on."""
@@ -94,14 +96,32 @@ class S3Fence:
             pointer = before.moved(token, nonce, content(before))
             condition = {"IfNoneMatch": "*"} if etag is None else {"IfMatch": etag}
             try:
-                self._client.put_object(
-                    Bucket=self._bucket, Key=key, Body=pointer.encode(), Metadata=pointer.metadata, **condition
-                )
-                return before
+                self._put(key, pointer, condition)
             except Exception as error:
                 if _code(error) not in CHANGED:
                     raise
+                continue
+            self._prove(key, pointer)
+            return before
         raise Conflict(f"the object '{key}' was changed {ATTEMPTS} times while we tried: try again")
+
+    def _put(self, key: str, pointer: Pointer, condition: dict[str, str]) -> None:
+        self._client.put_object(
+            Bucket=self._bucket, Key=key, Body=pointer.encode(), Metadata=pointer.metadata, **condition
+        )
+
+    def _prove(self, key: str, pointer: Pointer) -> None:
+        """Once: ask for what has to be refused, as something else stands there. Granted, it would change nothing."""
+        for condition in () if self._is_proven else ({"IfMatch": f'"{new_nonce() * 2}"'}, {"IfNoneMatch": "*"}):
+            try:
+                self._put(key, pointer, condition)
+            except Exception as error:
+                if _code(error) not in CHANGED:
+                    raise
+            else:
+                (name,) = condition
+                raise Refused(f"this store ignores {name}, and would let stale tokens pass: nothing in it is fenced")
+        self._is_proven = True
 
     def _look(self, key: str) -> tuple[Pointer, str | None]:
         for _ in range(ATTEMPTS):
