@@ -1,6 +1,8 @@
-"""An agent that answers each request in time, and never what was hoped for: a call is over with the time of one."""
+"""An agent that answers each request in time, and never what was hoped for; and turns, of which there are so many."""
 
 import asyncio
+import itertools
+import re
 import socket
 import threading
 from typing import Any
@@ -14,8 +16,12 @@ from fencepost.core.holder import Holder
 from fencepost.core.url import parse_url
 from fencepost.engines.consul._async.engine import AsyncConsulEngine
 from fencepost.engines.consul._sync.engine import ConsulEngine
+from fencepost.engines.consul.address import locate
 from fencepost.engines.consul.lease import Lease
-from tests.support.hostile import Hostile
+from fencepost.engines.consul.wire import MOST_CALLS
+from fencepost.engines.consul.wire import threads as wire
+from tests.support.hostile import Hostile, answering
+from tests.support.interruption import interrupt_at
 
 PATIENCE, PAUSE = 1.0, 0.05
 # A claim is tried a hundred times, and each of them asks the agent at least once.
@@ -68,3 +74,28 @@ async def test_a_task_that_claims_is_back_as_soon() -> None:
         assert engine._leases[HOLDER.id].is_in_doubt(1)
         engine._store.close()
         await asyncio.sleep(0)
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning", "ignore::ResourceWarning")
+def test_whoever_is_interrupted_at_any_point_of_a_request_leaves_its_turn_to_others() -> None:
+    with Hostile(answering(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n[]", re.compile(b"GET"))) as agent:
+        hosts = locate(parse_url(f"consul://127.0.0.1:{agent.port}")).hosts
+        link = wire.Link(hosts, 60.0)
+        for point in itertools.count():
+            where = interrupt_at(point, lambda: link.call(b"GET / HTTP/1.1\r\n\r\n"))
+            assert link._turns.qsize() == MOST_CALLS, f"after {where}"
+            if where is None:
+                break
+        link.close()
+    assert point > 3
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_no_agent_is_lost_by_whoever_is_interrupted_as_it_leaves_one() -> None:
+    for point in itertools.count():
+        link = wire.Link(locate(parse_url("consul://one,two,three")).hosts, 60.0)
+        where = interrupt_at(point, lambda link=link: link._distrust(link.host))
+        assert {each.host for each in link._hosts} == {"one", "two", "three"}, f"after {where}"
+        if where is None:
+            break
+    assert [each.host for each in link._hosts] == ["two", "three", "one"]

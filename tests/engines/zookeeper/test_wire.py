@@ -1,6 +1,7 @@
 """Connections under many hands: threads, tasks, forks, and servers that talk nonsense."""
 
 import asyncio
+import itertools
 import math
 import os
 import select
@@ -8,6 +9,7 @@ import socket
 import threading
 import time
 import uuid
+from contextlib import suppress
 
 import pytest
 
@@ -19,12 +21,16 @@ from fencepost.contract import registry
 from fencepost.core.holder import Holder
 from fencepost.core.url import parse_url
 from fencepost.engines.zookeeper import jute
+from fencepost.engines.zookeeper._sync.link import Link
+from fencepost.engines.zookeeper.address import locate
 from fencepost.engines.zookeeper.frame import Intake
 from fencepost.engines.zookeeper.jute import Reply
 from fencepost.engines.zookeeper.waiter import Waiter
 from fencepost.engines.zookeeper.wire import threads
 from fencepost.testing.condition import until
+from fencepost.testing.port import free_port
 from fencepost.testing.zookeeper import ZookeeperServer, shared_server
+from tests.support.interruption import interrupt_at
 from tests.support.zookeeper.observer import Observer
 
 LASTING = 60.0
@@ -243,3 +249,21 @@ def test_a_connection_that_another_thread_ends_while_this_one_speaks_is_unavaila
         with pytest.raises(Unavailable):
             session.look("a")
         assert session.look("a").holders == ()
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning", "ignore::ResourceWarning")
+def test_no_server_is_lost_by_whoever_is_interrupted_as_it_leaves_one() -> None:
+    ports = [free_port() for _ in range(3)]
+    for point in itertools.count():
+        address = locate(parse_url(f"zookeeper://{','.join(f'127.0.0.1:{port}' for port in ports)}"))
+        link = Link(address, LASTING, lambda node, gone: None, clock=runtime.BootClock(), patience=LASTING)
+
+        def connect(link: Link = link) -> None:
+            with suppress(Unavailable):
+                link.connection()
+
+        where = interrupt_at(point, connect)
+        assert sorted(port for _, port in link._hosts) == sorted(ports), f"after {where}"
+        if where is None:
+            break
+    assert point > 3

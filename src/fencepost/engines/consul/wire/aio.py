@@ -186,7 +186,7 @@ class Link:
     def _distrust(self, host: Host) -> None:
         """Ask another agent from now on, if there is one. Idle connections are of the same kind, or older."""
         if self._hosts[0] == host:
-            self._hosts.append(self._hosts.pop(0))
+            self._hosts = [*(each for each in self._hosts if each != host), host]
         for connection in self._free:
             connection.end(ConnectionError("to an agent that does not answer"))
         self._free.clear()

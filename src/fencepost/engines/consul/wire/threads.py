@@ -61,7 +61,9 @@ class Link:
 
     def call(self, request: bytes) -> Response:
         try:
-            self._turns.get(timeout=threads.patience(self.patience))
+            # By a step of a loop, which is no call: after one a signal handler may raise, and the turn would be lost.
+            for _ in map(self._turns.get, (True,), (threads.patience(self.patience),)):
+                break
         except Empty:
             raise Unavailable(f"{MOST_CALLS} requests to consul at {self.host} are under way already") from None
         try:
@@ -165,7 +167,8 @@ class Link:
     def _distrust(self, host: Host) -> None:
         """Ask another agent from now on, if there is one. Idle connections are of the same kind, or older."""
         if self._hosts[0] == host:
-            self._hosts.append(self._hosts.pop(0))
+            # None is taken out: a signal handler that raised then, or another thread, would lose it.
+            self._hosts = [*(each for each in self._hosts if each != host), host]
         while self._free:
             try:
                 self._free.pop().close()

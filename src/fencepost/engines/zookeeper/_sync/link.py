@@ -158,7 +158,8 @@ class Link:
                 trouble.__cause__ = error
             except Unavailable as error:
                 trouble = error
-            self._hosts.append(self._hosts.pop(0))
+            # None is taken out: a signal handler that raised then would lose it.
+            self._hosts = [*self._hosts[1:], self._hosts[0]]
         assert trouble is not None
         raise trouble
 
