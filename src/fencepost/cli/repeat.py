@@ -33,6 +33,7 @@ class Repetition:
         self._schedule = schedule
         self._arguments = arguments
         self._running: subprocess.Popen[bytes] | None = None
+        self._waits = False
         self._stopped_by = 0
 
     def run(self) -> int:
@@ -43,7 +44,7 @@ class Repetition:
             tick = self._schedule.after(time.time())
             while True:
                 self._wait_until(tick)
-                code = self._run_once(tick)
+                code = exit.OK if self._stopped_by else self._run_once(tick)
                 if self._stopped_by:
                     return 128 + self._stopped_by
                 if code == exit.USAGE:
@@ -55,19 +56,25 @@ class Repetition:
             return 128 + error.signum
 
     def _wait_until(self, tick: int) -> None:
-        while (left := tick - time.time()) > 0:
+        self._waits = True
+        while not self._stopped_by and (left := tick - time.time()) > 0:
             time.sleep(min(left, NAP))
+        self._waits = False
 
     def _run_once(self, tick: int) -> int:
         argv = [sys.executable, "-m", "fencepost", "run", "--tick", str(tick), *self._arguments]
         self._running = subprocess.Popen(argv)
+        if self._stopped_by:
+            # It was being started when the signal came.
+            self._running.send_signal(self._stopped_by)
         try:
             return self._running.wait()
         finally:
             self._running = None
 
     def _stop(self, signum: int, frame: FrameType | None) -> None:
-        if self._running is None:
+        if self._waits:
             raise Stopped(signum)
         self._stopped_by = signum
-        self._running.send_signal(signum)
+        if self._running is not None:
+            self._running.send_signal(signum)
