@@ -137,6 +137,9 @@ class AsyncMark:
                 await self._driver.begin()
             self._driver.check_open()
             await self._show(name, token, joined=joined)
+            if joined and not self._driver.in_transaction():
+                # MySQL tells with the claim. An error does not tell that it has ended the transaction.
+                raise FencepostError(f"the transaction that the guard of '{name}' joins is over: roll back, begin anew")
             # Two: releasing the inner one proves that the block did not end the transaction, while the outer one
             # is still there to go back to if the commit is refused.
             await self._driver.script(outer, inner)
