@@ -2,7 +2,6 @@
 
 import asyncio
 import time
-from collections.abc import Iterable
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -14,10 +13,9 @@ from fencepost.errors import Stale
 from fencepost.fences.host import AsyncHostFence, HostFence
 from fencepost.fences.http import FencedAsgi, FencedWsgi, Gateway
 from fencepost.fences.http.target import meant, spelled
+from tests.support.fences.asgi import WHOLE, ask
 
 pytestmark = pytest.mark.unit
-Header = tuple[bytes, bytes]
-WHOLE = [{"type": "http.request", "body": b"new"}]
 CUT = [{"type": "http.request", "body": b"first half,", "more_body": True}, {"type": "http.disconnect"}]
 
 
@@ -46,32 +44,6 @@ def service() -> Service:
 @pytest.fixture
 def gateway(service: Service, tmp_path: Path) -> Gateway:
     return Gateway(service.url, AsyncHostFence(tmp_path / "marks"), client=service.client)
-
-
-async def ask(
-    app: Any,
-    raw_path: bytes,
-    token: object = 7,
-    *,
-    method: str = "PUT",
-    query: bytes = b"",
-    headers: Iterable[Header] = (),
-    messages: Iterable[dict[str, Any]] = WHOLE,
-) -> list[dict[str, Any]]:
-    """What is answered, as messages."""
-    come, answer = iter(messages), []
-    shown = [] if token is None else [(b"fencing-token", str(token).encode())]
-    path = raw_path.decode("latin-1")
-
-    async def receive() -> dict[str, Any]:
-        return next(come, {"type": "http.disconnect"})
-
-    async def send(message: dict[str, Any]) -> None:
-        answer.append(message)
-
-    scope = {"type": "http", "method": method, "path": path, "raw_path": raw_path, "query_string": query}
-    await app({**scope, "headers": [*shown, *headers]}, receive, send)
-    return answer
 
 
 async def status(app: Any, raw_path: bytes, token: object = 7, **options: Any) -> int | None:
@@ -374,76 +346,3 @@ async def test_an_answer_that_can_not_be_decoded_is_502(tmp_path: Path) -> None:
     answer = await ask(gateway, b"/orders/42")
     assert answer[0]["status"] == 502
     assert b"can not be read" in answer[1]["body"]
-
-
-def naming(folder: Path, client: httpx.AsyncClient) -> Gateway:
-    return Gateway("http://service:8080", AsyncHostFence(folder / "marks"), client=client)
-
-
-async def test_the_cookie_that_one_caller_is_given_is_not_said_for_the_next(tmp_path: Path) -> None:
-    said: list[str | None] = []
-
-    def take(request: httpx.Request) -> httpx.Response:
-        said.append(request.headers.get("cookie"))
-        return httpx.Response(200, headers={"Set-Cookie": "session=hers; Path=/"})
-
-    gateway = naming(tmp_path, httpx.AsyncClient(transport=httpx.MockTransport(take)))
-    hers = await ask(gateway, b"/login", headers=[(b"cookie", b"who=she")])
-    assert (b"set-cookie", b"session=hers; Path=/") in [(name.lower(), value) for name, value in hers[0]["headers"]]
-    await ask(gateway, b"/orders/42")
-    await ask(gateway, b"/orders/42", headers=[(b"cookie", b"who=he")])
-    assert said == ["who=she", None, "who=he"]
-
-
-async def test_the_cookies_of_the_client_itself_are_said_for_everybody(tmp_path: Path) -> None:
-    said: list[str | None] = []
-
-    def take(request: httpx.Request) -> httpx.Response:
-        said.append(request.headers.get("cookie"))
-        return httpx.Response(200, headers={"Set-Cookie": "session=hers; Path=/"})
-
-    gateway = naming(tmp_path, httpx.AsyncClient(transport=httpx.MockTransport(take), cookies={"key": "ours"}))
-    for _ in range(2):
-        await ask(gateway, b"/orders/42")
-    assert said == ["key=ours", "key=ours"]
-
-
-async def test_an_answer_comes_in_no_encoding_that_the_gateway_can_not_read(tmp_path: Path) -> None:
-    def take(request: httpx.Request) -> httpx.Response:
-        if "secret" in request.headers["accept-encoding"]:
-            return httpx.Response(200, headers={"Content-Encoding": "secret"}, stream=httpx.ByteStream(b"qbar"))
-        return httpx.Response(200, text="done")
-
-    gateway = naming(tmp_path, httpx.AsyncClient(transport=httpx.MockTransport(take)))
-    answer = await ask(gateway, b"/orders/42", headers=[(b"accept-encoding", b"secret")])
-    assert answer[1]["body"] == b"done"
-
-
-async def test_nobody_newer_passes_while_the_service_is_at_a_request_that_was_cancelled(tmp_path: Path) -> None:
-    happened: list[str] = []
-    begun, go_on = asyncio.Event(), asyncio.Event()
-
-    async def work(token: str) -> None:
-        happened.append(f"{token} begins")
-        begun.set()
-        if token == "6":
-            await go_on.wait()
-        happened.append(f"{token} ends")
-
-    async def take(request: httpx.Request) -> httpx.Response:
-        # As a service does: it goes on, whoever has hung up.
-        await asyncio.shield(asyncio.ensure_future(work(request.headers["fencing-token"])))
-        return httpx.Response(200)
-
-    gateway = naming(tmp_path, httpx.AsyncClient(transport=httpx.MockTransport(take)))
-    older = asyncio.create_task(ask(gateway, b"/orders/42", 6))
-    await begun.wait()
-    older.cancel()
-    newer = asyncio.create_task(ask(gateway, b"/orders/42", 7))
-    # Long enough for a gateway that does not hold it off to pass it on. If not, nothing is found out.
-    await asyncio.wait([newer], timeout=0.1)
-    go_on.set()
-    with pytest.raises(asyncio.CancelledError):
-        await older
-    await newer
-    assert happened == ["6 begins", "6 ends", "7 begins", "7 ends"]

@@ -1,0 +1,86 @@
+"""What a gateway says to the service behind it, and for whom."""
+
+import asyncio
+from pathlib import Path
+
+import httpx
+import pytest
+
+from fencepost.fences.host import AsyncHostFence
+from fencepost.fences.http import Gateway
+from tests.support.fences.asgi import ask
+
+pytestmark = pytest.mark.unit
+
+
+def naming(folder: Path, client: httpx.AsyncClient) -> Gateway:
+    return Gateway("http://service:8080", AsyncHostFence(folder / "marks"), client=client)
+
+
+async def test_the_cookie_that_one_caller_is_given_is_not_said_for_the_next(tmp_path: Path) -> None:
+    said: list[str | None] = []
+
+    def take(request: httpx.Request) -> httpx.Response:
+        said.append(request.headers.get("cookie"))
+        return httpx.Response(200, headers={"Set-Cookie": "session=hers; Path=/"})
+
+    gateway = naming(tmp_path, httpx.AsyncClient(transport=httpx.MockTransport(take)))
+    hers = await ask(gateway, b"/login", headers=[(b"cookie", b"who=she")])
+    assert (b"set-cookie", b"session=hers; Path=/") in [(name.lower(), value) for name, value in hers[0]["headers"]]
+    await ask(gateway, b"/orders/42")
+    await ask(gateway, b"/orders/42", headers=[(b"cookie", b"who=he")])
+    assert said == ["who=she", None, "who=he"]
+
+
+async def test_the_cookies_of_the_client_itself_are_said_for_everybody(tmp_path: Path) -> None:
+    said: list[str | None] = []
+
+    def take(request: httpx.Request) -> httpx.Response:
+        said.append(request.headers.get("cookie"))
+        return httpx.Response(200, headers={"Set-Cookie": "session=hers; Path=/"})
+
+    gateway = naming(tmp_path, httpx.AsyncClient(transport=httpx.MockTransport(take), cookies={"key": "ours"}))
+    for _ in range(2):
+        await ask(gateway, b"/orders/42")
+    assert said == ["key=ours", "key=ours"]
+
+
+async def test_an_answer_comes_in_no_encoding_that_the_gateway_can_not_read(tmp_path: Path) -> None:
+    def take(request: httpx.Request) -> httpx.Response:
+        if "secret" in request.headers["accept-encoding"]:
+            return httpx.Response(200, headers={"Content-Encoding": "secret"}, stream=httpx.ByteStream(b"qbar"))
+        return httpx.Response(200, text="done")
+
+    gateway = naming(tmp_path, httpx.AsyncClient(transport=httpx.MockTransport(take)))
+    answer = await ask(gateway, b"/orders/42", headers=[(b"accept-encoding", b"secret")])
+    assert answer[1]["body"] == b"done"
+
+
+async def test_nobody_newer_passes_while_the_service_is_at_a_request_that_was_cancelled(tmp_path: Path) -> None:
+    happened: list[str] = []
+    begun, go_on = asyncio.Event(), asyncio.Event()
+
+    async def work(token: str) -> None:
+        happened.append(f"{token} begins")
+        begun.set()
+        if token == "6":
+            await go_on.wait()
+        happened.append(f"{token} ends")
+
+    async def take(request: httpx.Request) -> httpx.Response:
+        # As a service does: it goes on, whoever has hung up.
+        await asyncio.shield(asyncio.ensure_future(work(request.headers["fencing-token"])))
+        return httpx.Response(200)
+
+    gateway = naming(tmp_path, httpx.AsyncClient(transport=httpx.MockTransport(take)))
+    older = asyncio.create_task(ask(gateway, b"/orders/42", 6))
+    await begun.wait()
+    older.cancel()
+    newer = asyncio.create_task(ask(gateway, b"/orders/42", 7))
+    # Long enough for a gateway that does not hold it off to pass it on. If not, nothing is found out.
+    await asyncio.wait([newer], timeout=0.1)
+    go_on.set()
+    with pytest.raises(asyncio.CancelledError):
+        await older
+    await newer
+    assert happened == ["6 begins", "6 ends", "7 begins", "7 ends"]
