@@ -33,6 +33,7 @@ from fencepost.engines.consul.transaction import (
 from fencepost.engines.etcd import record as etcd
 from fencepost.engines.postgresql import query
 from fencepost.engines.postgresql import record as postgresql
+from fencepost.engines.sqlite import mailbox
 from fencepost.engines.zookeeper import record as zookeeper
 from fencepost.engines.zookeeper.contender import Contender
 from fencepost.errors import EngineError, Refused
@@ -175,6 +176,9 @@ READERS: dict[str, tuple[Callable[[bytes], object], bytes, type[Exception] | tup
         b'{"standing":[[["ab","l",1,"n","shared",1,1,"",5],1.5,2.5,0]],"evictions":[[5,"a","b",1.5]]}',
         EngineError,
     ),
+    "tokens of postgresql": (query.wholes, b"1,25,3", EngineError),
+    "a number of postgresql": (query.whole, b"25", EngineError),
+    "a letter of sqlite": (mailbox.read, b"ab 1 5,6", ()),
     "marks in a file": (file.decode, file.encode({"n": 5}), ValueError),
     "a pointer in a bucket": (
         lambda data: s3.decode("k", data),

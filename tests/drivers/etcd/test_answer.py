@@ -162,7 +162,7 @@ KINDS = {
 whole = st.one_of(*(kind.messages for kind in KINDS.values()))
 
 
-@tried(150, 1500, theirs=whole)
+@tried(80, 1500, theirs=whole)
 def test_an_answer_is_read_as_google_meant_it(theirs: Message) -> None:
     kind = KINDS[type(theirs)]
     assert kind.ours(theirs.SerializeToString()) == kind.theirs(theirs)
@@ -187,7 +187,7 @@ def repeats(data: bytes) -> bool:
     return len({each.field_number for each in found}) < len(found) or any(repeats(each.data) for each in found)
 
 
-@tried(120, 1500, harmed=harmed_answers)
+@tried(80, 1500, harmed=harmed_answers)
 def test_a_harmed_answer_is_read_as_google_reads_it_or_malformed(harmed: tuple[Any, bytes]) -> None:
     kind, data = harmed
     about = KINDS[kind]

@@ -1,6 +1,7 @@
 """Our end of HTTP/2 beside h2's: as a server it hears every call as it was meant, and is heard in turn; as a client, it
 makes of what a server says the same as we do."""
 
+from io import BytesIO
 from typing import Any
 
 import hyperframe.frame as frames
@@ -21,6 +22,7 @@ from fencepost.drivers.etcd.http2 import (
     END_HEADERS,
     END_STREAM,
     GOAWAY,
+    LARGEST_MESSAGE,
     LAST_STREAM,
     PING,
     PREFACE,
@@ -353,3 +355,37 @@ def test_the_last_call_that_has_a_number_is_the_last_one_on_its_connection() -> 
     assert not talk.leaving
     talk.call(METHOD, b"")
     assert talk.leaving
+
+
+# Messages of gRPC in a stream: each behind a byte for no compression, and its length
+
+several = st.lists(st.binary(max_size=9).map(message), max_size=4).map(b"".join)
+
+
+def read_in_full(data: bytes) -> tuple[list[bytes], bool]:
+    """The messages that are whole, and whether what comes next can be none; as its specification has it."""
+    found, file = [], BytesIO(data)
+    while head := file.read(5):
+        if head[0] or int.from_bytes(head[1:5].ljust(4, b"\0")) > LARGEST_MESSAGE:
+            return found, len(head) == 5
+        body = file.read(int.from_bytes(head[1:5]))
+        if len(head) < 5 or len(body) < int.from_bytes(head[1:5]):
+            break
+        found.append(body)
+    return found, False
+
+
+@tried(60, 1500, data=harmed(several, b"\0\0\0\0", b"\1"), pieces=sizes)
+def test_messages_are_cut_alike_whatever_the_pieces(data: bytes, pieces: list[int]) -> None:
+    expected, malformed = read_in_full(data)
+    stream, found = Stream(1, 0), []
+    try:
+        for piece in cut(data, pieces):
+            stream.receive(piece)
+            found += stream.messages()
+    except Malformed:
+        # What came in one piece with it is not taken.
+        assert malformed
+        assert found == expected[: len(found)]
+    else:
+        assert (found, False) == (expected, malformed)

@@ -172,7 +172,7 @@ asked = st.one_of(
 )
 
 
-@tried(100, 1500, asked=asked)
+@tried(60, 1500, asked=asked)
 def test_google_reads_what_we_ask_as_it_was_meant(asked: tuple[bytes, Message]) -> None:
     ours, theirs = asked
     assert type(theirs).FromString(ours) == theirs
