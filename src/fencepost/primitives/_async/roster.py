@@ -5,7 +5,7 @@ import secrets
 
 from fencepost.core.claim import Ask
 from fencepost.core.roster import is_roster, left, members, neighbour
-from fencepost.errors import FencepostError
+from fencepost.errors import EngineError, FencepostError
 from fencepost.session._async.grant import AsyncGrant
 from fencepost.session._async.limit import AsyncLimit
 from fencepost.session._async.presence import AsyncPresence
@@ -17,13 +17,17 @@ class AsyncRoster:
     """A record of who is there, and for each of them a lock that only it holds.
 
     Whoever dies loses its lock; the one behind it in the ring finds that out, and strikes it off for all to see.
-    So each member costs one look per period, however many there are.
+    So each member costs one look per period, however many there are. When the last has gone nothing of the record is
+    left, unless it `lasts`: it tells of what was before.
     """
 
-    def __init__(self, presence: AsyncPresence, kind: str, name: str, is_sound: IsSound = is_roster) -> None:
+    def __init__(
+        self, presence: AsyncPresence, kind: str, name: str, is_sound: IsSound = is_roster, *, lasts: bool = False
+    ) -> None:
         self.record = AsyncRecord(presence, f"{kind}/{name}", is_sound)
         self._presence = presence
         self._name = name
+        self._lasts = lasts
 
     @property
     def period(self) -> float:
@@ -50,7 +54,20 @@ class AsyncRoster:
             pass
 
     async def strike_off(self, *ids: str) -> None:
-        await self.record.change(lambda document: left(document, ids))
+        document = await self.record.change(lambda document: left(document, ids))
+        if not members(document) and not self._lasts:
+            await self._clear()
+
+    async def _clear(self) -> None:
+        """Nobody is there. Whoever comes meanwhile has changed the record, and then it stays."""
+        try:
+            while True:
+                seen = await self.record.read()
+                if not seen.version or members(seen.document) or await self.record.empty(seen.version):
+                    return
+        except EngineError:
+            # It only takes up room, until the next who leaves.
+            pass
 
     async def look_after_neighbour(self, id: str) -> None:
         document = (await self.record.read()).document

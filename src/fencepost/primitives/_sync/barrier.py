@@ -23,7 +23,7 @@ class Barrier:
         self.name = name
         self._parties = check_count(parties, "number of parties")
         self._presence = presence
-        self._roster = Roster(presence, "barrier", name, is_barrier)
+        self._roster = Roster(presence, "barrier", name, is_barrier, lasts=True)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} '{self.name}' of {self._parties}>"

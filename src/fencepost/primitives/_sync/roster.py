@@ -5,7 +5,7 @@ import secrets
 
 from fencepost.core.claim import Ask
 from fencepost.core.roster import is_roster, left, members, neighbour
-from fencepost.errors import FencepostError
+from fencepost.errors import EngineError, FencepostError
 from fencepost.session._sync.grant import Grant
 from fencepost.session._sync.limit import Limit
 from fencepost.session._sync.presence import Presence
@@ -17,13 +17,17 @@ class Roster:
     """A record of who is there, and for each of them a lock that only it holds.
 
     Whoever dies loses its lock; the one behind it in the ring finds that out, and strikes it off for all to see.
-    So each member costs one look per period, however many there are.
+    So each member costs one look per period, however many there are. When the last has gone nothing of the record is
+    left, unless it `lasts`: it tells of what was before.
     """
 
-    def __init__(self, presence: Presence, kind: str, name: str, is_sound: IsSound = is_roster) -> None:
+    def __init__(
+        self, presence: Presence, kind: str, name: str, is_sound: IsSound = is_roster, *, lasts: bool = False
+    ) -> None:
         self.record = Record(presence, f"{kind}/{name}", is_sound)
         self._presence = presence
         self._name = name
+        self._lasts = lasts
 
     @property
     def period(self) -> float:
@@ -50,7 +54,20 @@ class Roster:
             pass
 
     def strike_off(self, *ids: str) -> None:
-        self.record.change(lambda document: left(document, ids))
+        document = self.record.change(lambda document: left(document, ids))
+        if not members(document) and not self._lasts:
+            self._clear()
+
+    def _clear(self) -> None:
+        """Nobody is there. Whoever comes meanwhile has changed the record, and then it stays."""
+        try:
+            while True:
+                seen = self.record.read()
+                if not seen.version or members(seen.document) or self.record.empty(seen.version):
+                    return
+        except EngineError:
+            # It only takes up room, until the next who leaves.
+            pass
 
     def look_after_neighbour(self, id: str) -> None:
         document = (self.record.read()).document

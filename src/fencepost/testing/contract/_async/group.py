@@ -1,7 +1,10 @@
 # Written by hand; the blocking twin under _sync is generated from it.
 """Groups: who is there, for as long as they live, and every change is told."""
 
+from typing import cast
+
 from fencepost._runtime import aio as runtime
+from fencepost.contract._async.cell import AsyncCellEngine
 from fencepost.core.lease import Terms
 from fencepost.core.roster import Member
 from fencepost.testing.contract._async.attempt import WITHIN, AsyncAttempt, until
@@ -39,6 +42,22 @@ class AsyncGroupChapter:
                 (member,) = await session.group("g").members()
                 assert member == Member(membership.id, "first", "here")
             assert await session.group("g").members() == ()
+
+    @needs("cells")
+    async def test_nothing_is_left_of_a_group_or_of_partitions_when_the_last_has_gone(self, site: Site) -> None:
+        async with connect_to(site) as first, connect_to(site, label="second") as second:
+            cells = cast(AsyncCellEngine, first.engine).cells
+            one, two = await first.group("g").join("1"), await second.group("g").join("2")
+            await one.leave()
+            assert said(await first.group("g").members()) == [("second", "2")]
+            await two.leave()
+            assert tuple(await cells.read("group/g")) == (None, 0)
+            async with first.partitions("g", 2):
+                assert (await cells.read("partitions/g")).value is not None
+            assert tuple(await cells.read("partitions/g")) == (None, 0)
+            again = await first.group("g").join("3")
+            assert said(await second.group("g").members()) == [("first", "3")]
+            await again.leave()
 
     @needs("cells")
     async def test_a_watcher_is_told_who_comes_and_goes(self, site: Site) -> None:

@@ -1,7 +1,10 @@
 # Generated from src/fencepost/testing/contract/_async/group.py by tools/unasync.py. Do not edit: run `make gen`.
 """Groups: who is there, for as long as they live, and every change is told."""
 
+from typing import cast
+
 from fencepost._runtime import threads as runtime
+from fencepost.contract._sync.cell import CellEngine
 from fencepost.core.lease import Terms
 from fencepost.core.roster import Member
 from fencepost.testing.contract._sync.attempt import WITHIN, Attempt, until
@@ -39,6 +42,22 @@ class GroupChapter:
                 (member,) = session.group("g").members()
                 assert member == Member(membership.id, "first", "here")
             assert session.group("g").members() == ()
+
+    @needs("cells")
+    def test_nothing_is_left_of_a_group_or_of_partitions_when_the_last_has_gone(self, site: Site) -> None:
+        with connect_to(site) as first, connect_to(site, label="second") as second:
+            cells = cast(CellEngine, first.engine).cells
+            one, two = first.group("g").join("1"), second.group("g").join("2")
+            one.leave()
+            assert said(first.group("g").members()) == [("second", "2")]
+            two.leave()
+            assert tuple(cells.read("group/g")) == (None, 0)
+            with first.partitions("g", 2):
+                assert (cells.read("partitions/g")).value is not None
+            assert tuple(cells.read("partitions/g")) == (None, 0)
+            again = first.group("g").join("3")
+            assert said(second.group("g").members()) == [("first", "3")]
+            again.leave()
 
     @needs("cells")
     def test_a_watcher_is_told_who_comes_and_goes(self, site: Site) -> None:
