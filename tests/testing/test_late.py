@@ -1,5 +1,6 @@
 """The proxy that is late: what it keeps, whom it tells, and what it delivers."""
 
+import asyncio
 import socket
 import threading
 from collections.abc import Iterator
@@ -8,6 +9,9 @@ import pytest
 
 from fencepost.testing.condition import until
 from fencepost.testing.late import LateProxy
+from fencepost.testing.proxy import Proxy
+
+LONG = 3600.0
 
 
 class Listener:
@@ -65,3 +69,30 @@ def test_what_is_detained_arrives_after_what_was_said_later(listener: Listener) 
                 assert new.recv(9) == b"6"
             proxy.deliver()
     assert listener.heard[2:] == [b"first", b"second", b"too late"]
+
+
+@pytest.mark.parametrize("kind", [Proxy, LateProxy])
+def test_what_lags_is_overtaken_on_another_connection_and_arrives_though_its_sender_has_gone(
+    kind: type[Proxy], listener: Listener, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    overtaken = threading.Event()
+    lags = iter([LONG])
+    slept: list[float] = []
+    sleep = asyncio.sleep
+
+    async def nap(seconds: float) -> None:
+        slept.append(seconds)
+        while seconds == LONG and not overtaken.is_set():
+            await sleep(0.001)
+
+    with kind(listener.port, lag=lambda: next(lags, 0.0)) as proxy, monkeypatch.context() as patched:
+        patched.setattr(asyncio, "sleep", nap)
+        with socket.create_connection(("127.0.0.1", proxy.port)) as early:
+            early.sendall(b"early")
+            until(lambda: LONG in slept)
+        with socket.create_connection(("127.0.0.1", proxy.port)) as later:
+            later.sendall(b"later")
+            assert later.recv(9) == b"5"
+        overtaken.set()
+        until(lambda: len(listener.heard) == 2)
+    assert listener.heard == [b"later", b"early"]

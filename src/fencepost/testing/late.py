@@ -1,6 +1,7 @@
 """A TCP proxy that keeps what a client sends while that client gives up, and delivers it when everybody has gone on."""
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from fencepost.testing.proxy import CHUNK, Proxy
@@ -31,8 +32,8 @@ class LateProxy(Proxy):
     Of the faults of other proxies it has `hold`, `refuse` and `cut`.
     """
 
-    def __init__(self, target: int, *, host: str = "127.0.0.1") -> None:
-        super().__init__(target, host=host)
+    def __init__(self, target: int, *, host: str = "127.0.0.1", lag: Callable[[], float] | None = None) -> None:
+        super().__init__(target, host=host, lag=lag)
         self._links: set[Link] = set()
         self._dripping = False
 
@@ -109,6 +110,7 @@ class LateProxy(Proxy):
     async def _listen_to(self, reader: asyncio.StreamReader, link: Link) -> None:
         try:
             while data := await reader.read(CHUNK):
+                await self._lag_behind()
                 await self._open.wait()
                 if link.detained:
                     link.kept += data

@@ -3,7 +3,7 @@
 import asyncio
 import threading
 import weakref
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from types import TracebackType
 from typing import Any, Self
 
@@ -15,11 +15,16 @@ ACCEPTED = 3
 
 
 class Proxy:
-    """Listens on `port` and passes on to `target`, in a thread of its own. Every fault lasts until `heal`."""
+    """Listens on `port` and passes on to `target`, in a thread of its own. Every fault lasts until `heal`.
 
-    def __init__(self, target: int, *, host: str = "127.0.0.1") -> None:
+    `lag` is asked for each piece that a client sends: how many seconds later it is passed on. So what goes over one
+    connection may overtake what was sent before over another, as on any network.
+    """
+
+    def __init__(self, target: int, *, host: str = "127.0.0.1", lag: Callable[[], float] | None = None) -> None:
         self.port = free_port()
         self._target = (host, target)
+        self._lag = lag
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="fencepost-proxy", daemon=True)
         self._listener: asyncio.Server | None = None
@@ -118,12 +123,17 @@ class Proxy:
             if self._delay:
                 await asyncio.sleep(self._delay)
             if not reply:
+                await self._lag_behind()
                 await self._open.wait()
             if not (reply and self._dropping):
                 writer.write(data)
                 await writer.drain()
         if writer.can_write_eof():
             writer.write_eof()
+
+    async def _lag_behind(self) -> None:
+        if self._lag is not None and (seconds := self._lag()):
+            await asyncio.sleep(seconds)
 
     async def _close(self) -> None:
         await self._stop_listening()

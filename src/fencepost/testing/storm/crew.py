@@ -62,6 +62,7 @@ class Crew:
     ttl: float
     sessions: int
     flows: int
+    tasks: int
     names: tuple[str, ...] = ()
     patience: float = 0.0
     members: list[Member] = field(default_factory=list)
@@ -77,6 +78,7 @@ class Crew:
             ttl=self.ttl,
             sessions=self.sessions,
             flows=self.flows,
+            tasks=self.tasks,
             names=self.names,
             patience=self.patience,
         )

@@ -24,7 +24,9 @@ Undo = Callable[[], None]
 
 
 class Nemesis:
-    """`victims` are harmed in every way, `others` are interrupted only. `host` says that a process of an engine
+    """`victims` are harmed in every way, `others` are interrupted only, and `restless` are cut off as the victims are.
+
+    `host` says that a process of an engine
     without a server may stop while everybody waits for it.
     """
 
@@ -33,6 +35,7 @@ class Nemesis:
         victims: Crew | None,
         others: Crew,
         *,
+        restless: Crew | None = None,
         log: Log,
         dice: random.Random,
         proxies: Sequence[Proxy] = (),
@@ -42,6 +45,7 @@ class Nemesis:
     ) -> None:
         self._victims = victims
         self._others = others
+        self._cut_off = [crew.name for crew in (victims, restless) if crew is not None]
         self._log = log
         self._dice = dice
         self._proxies = proxies
@@ -91,6 +95,10 @@ class Nemesis:
     def _note(self, since: float, whom: str, what: str) -> None:
         self._log.write(Deed(since, whom, what, boottime()))
 
+    def _note_all(self, since: float, what: str) -> None:
+        for who in self._cut_off:
+            self._note(since, who, what)
+
     # Processes
 
     def _interrupt(self) -> None:
@@ -139,7 +147,7 @@ class Nemesis:
 
     def _cut(self) -> None:
         assert self._victims is not None
-        since, who, ttl = boottime(), self._victims.name, self._victims.ttl
+        since, ttl = boottime(), self._victims.ttl
         # Of each, one at a time: the end of a fault is the end of all.
         proxy = self._dice.choice(self._proxies)
         if proxy in self._harmed:
@@ -150,7 +158,7 @@ class Nemesis:
         def deliver() -> None:
             proxy.heal()
             self._harmed.discard(proxy)
-            self._note(since, who, "cut")
+            self._note_all(since, "cut")
 
         def heal() -> None:
             # No network leaves out a part of a stream and goes on with the rest: what lost something has to end.
@@ -177,8 +185,7 @@ class Nemesis:
         def deliver() -> None:
             proxy.deliver()
             self._harmed.discard(proxy)
-            assert self._victims is not None
-            self._note(since, self._victims.name, "late")
+            self._note_all(since, "late")
 
         self._later(seconds, deliver)
 

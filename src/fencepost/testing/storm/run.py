@@ -21,11 +21,14 @@ from fencepost.testing.storm.crew import Crew, ended
 from fencepost.testing.storm.history import Broke, Event, Got, Log, read
 from fencepost.testing.storm.nemesis import Nemesis
 from fencepost.testing.storm.observer import Observer
-from fencepost.testing.storm.plan import PATIENT, names_of
+from fencepost.testing.storm.plan import PATIENT, RESTLESS, names_of
 from fencepost.testing.storm.porcupine import recheck
 
 # Who is harmed in every way, and who is only interrupted: what the second does must go on at once all the time.
 ROUGH, CALM = "rough", "calm"
+# How many tasks share a session of those who soon give up. They are cut off, and never killed or stopped: what one of
+# them leaves on its way meets what another sends.
+MANY = 12
 # Longer than any machine stands still: in the calm crew nobody loses a lease.
 LONG = 20.0
 # For how long a name may be without a holder while somebody waits, beyond what there is an excuse for: half a second is
@@ -33,6 +36,8 @@ LONG = 20.0
 SLACK = 2.0
 # For processes to come to their end on a busy machine, beyond what they wait for.
 END = 60.0
+# How much later than it was sent a piece arrives at most: so it may be overtaken by what is said on another connection.
+LAGS = (0.0, 0.02)
 # A storm that showed too little goes on, but no longer than this: an engine that grants nothing is not waited for.
 LONGEST = 120.0
 
@@ -112,19 +117,22 @@ class Storm:
             observer.start()
             stack.callback(observer.stop)
             way, proxies = stack.enter_context(_detour(self._url, self._dice)) if cuts else (self._url, [])
-            names = (*names_of(CALM), *names_of(ROUGH))
-            calm = Crew(
-                CALM, self._url, self._folder, self._seed, LONG, 2, 3, names=names, patience=LONG * self._traits.overrun
-            )
-            rough = Crew(ROUGH, way, self._folder, self._seed, self._ttl, 1, 2)
-            crews = [calm] if self._alone else [calm, rough]
+            names = tuple(name for crew in (CALM, ROUGH, RESTLESS) for name in names_of(crew))
+            patience = LONG * self._traits.overrun
+            calm = Crew(CALM, self._url, self._folder, self._seed, LONG, 2, 3, 3, names=names, patience=patience)
+            rough = Crew(ROUGH, way, self._folder, self._seed, self._ttl, 1, 2, 2)
+            restless = Crew(RESTLESS, way, self._folder, self._seed, LONG, 1, 2, MANY)
+            crews = [calm] if self._alone else [calm, rough, restless]
             stack.enter_context(ended(crews))
             calm.start()
+            if not self._alone:
+                restless.start()
             for _ in range(0 if self._alone else self._workers):
                 rough.start()
             nemesis = Nemesis(
                 None if self._alone else rough,
                 calm,
+                restless=None if self._alone else restless,
                 log=log,
                 dice=self._dice,
                 proxies=proxies,
@@ -164,11 +172,16 @@ def _detour(url: str, dice: random.Random) -> Iterator[tuple[str, list[Proxy]]]:
         yield url, []
         return
     kind = dice.choice((Proxy, LateProxy))
+    most, pace = dice.choice(LAGS), random.Random(dice.random())
+
+    def lag() -> float:
+        return pace.uniform(0.0, most) if most and pace.random() < 0.5 else 0.0
+
     with ExitStack() as stack:
         proxies = []
         for host, port in address.hosts:
             if port is not None:
-                proxy = stack.enter_context(kind(port, host=host))
+                proxy = stack.enter_context(kind(port, host=host, lag=lag))
                 url = url.replace(f"{host}:{port}", f"127.0.0.1:{proxy.port}")
                 proxies.append(proxy)
         yield url, proxies

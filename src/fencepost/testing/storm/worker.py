@@ -34,7 +34,7 @@ S = TypeVar("S", Session, AsyncSession)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """What a process is told: `sessions` of each flavour, each with `flows` threads or tasks."""
+    """What a process is told: `sessions` of each flavour, each with `flows` threads or `tasks`."""
 
     who: str
     folder: str
@@ -42,6 +42,7 @@ class Settings:
     ttl: float
     sessions: int
     flows: int
+    tasks: int
     # What it looks at in the end, and for how many seconds something may still be there.
     names: tuple[str, ...] = ()
     patience: float = 0.0
@@ -68,7 +69,7 @@ class Worker:
         sessions = [self._watched(connect(self._url, **self._terms())) for _ in range(self._settings.sessions)]
         lasting = self._settings.ttl * sessions[0].traits.overrun
         self._log.write(Joined(boottime(), self._settings.who, lasting))
-        first, *others = [Flow(*self._life("thread", *each)) for each in self._places(sessions)]
+        first, *others = [Flow(*self._life("thread", *each)) for each in self._places(sessions, self._settings.flows)]
         threads = [threading.Thread(target=flow.live, daemon=True) for flow in others]
         tasks = threading.Thread(target=asyncio.run, args=[self._run_tasks()], daemon=True)
         for thread in (tasks, *threads):
@@ -89,7 +90,7 @@ class Worker:
 
     async def _run_tasks(self) -> None:
         sessions = [self._watched(connect_async(self._url, **self._terms())) for _ in range(self._settings.sessions)]
-        flows = [AsyncFlow(*self._life("task", *each)) for each in self._places(sessions)]
+        flows = [AsyncFlow(*self._life("task", *each)) for each in self._places(sessions, self._settings.tasks)]
         await asyncio.gather(*(flow.live() for flow in flows))
         self._tasks_rest.set()
         await asyncio.to_thread(self._told["end"].wait)
@@ -103,8 +104,8 @@ class Worker:
         session.subscribe(self._note, event.LeaseLost, event.Unsettled)
         return session
 
-    def _places(self, sessions: list[S]) -> list[tuple[int, S]]:
-        return list(enumerate(session for session in sessions for _ in range(self._settings.flows)))
+    def _places(self, sessions: list[S], each: int) -> list[tuple[int, S]]:
+        return list(enumerate(session for session in sessions for _ in range(each)))
 
     def _life(self, kind: str, number: int, session: S) -> tuple[str, S, Log, random.Random, Callable[[], bool]]:
         who = f"{self._settings.who}/{kind}-{number}"

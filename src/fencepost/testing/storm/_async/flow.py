@@ -15,8 +15,9 @@ from fencepost.testing.storm.hazard import aio as hazard
 from fencepost.testing.storm.history import Asked, Broke, Ended, Got, Held, Log
 from fencepost.testing.storm.plan import Plan, choose
 
-# An engine that is down is not asked all the time.
+# An engine that is down is not asked all the time. How it ends where the engine has answered, or was not waited for:
 BREATH = 0.02
+QUIET = ("released", "timeout", "interrupted", "busy")
 # What may happen to a lock in a storm. Whatever else comes out of the library is a fault: nobody did anything wrong.
 DOUBT = (NotHeld, Unavailable, Uncertain)
 
@@ -44,7 +45,7 @@ class AsyncFlow:
                 how = f"{type(error).__name__}: {error}"
                 self._log.write(Broke(boottime(), self._who, how))
             self._log.write(Ended(boottime(), self._who, how))
-            if how not in ("released", "timeout"):
+            if how not in QUIET:
                 await runtime.sleep(BREATH)
 
     async def _turn(self, plan: Plan) -> str:
@@ -53,7 +54,7 @@ class AsyncFlow:
         how = "busy"
         try:
             lock = self._lock(plan)
-            async with hazard.around(self._dice):
+            async with hazard.around(self._dice, *plan.hazard):
                 held = await lock.try_acquire() if plan.timeout == 0 else await lock.acquire(timeout=plan.timeout)
             if held is not None:
                 await self._hold(held, plan)
@@ -63,7 +64,7 @@ class AsyncFlow:
             how = "interrupted"
         except DOUBT as error:
             how = type(error).__name__
-        return how if held is None else await self._give_back(held)
+        return how if held is None else await self._give_back(held, plan)
 
     def _lock(self, plan: Plan) -> AsyncAcquirable[AsyncGrant] | AsyncAcquirable[AsyncGrants]:
         name = plan.names[0]
@@ -87,9 +88,9 @@ class AsyncFlow:
             if held.held:
                 self._log.write(Held(now, self._who))
 
-    async def _give_back(self, held: AsyncGrant | AsyncGrants) -> str:
+    async def _give_back(self, held: AsyncGrant | AsyncGrants, plan: Plan) -> str:
         try:
-            async with hazard.around(self._dice):
+            async with hazard.around(self._dice, *plan.hazard):
                 await held.release()
             return "released"
         except hazard.Interruption:

@@ -15,8 +15,9 @@ from fencepost.testing.storm.hazard import threads as hazard
 from fencepost.testing.storm.history import Asked, Broke, Ended, Got, Held, Log
 from fencepost.testing.storm.plan import Plan, choose
 
-# An engine that is down is not asked all the time.
+# An engine that is down is not asked all the time. How it ends where the engine has answered, or was not waited for:
 BREATH = 0.02
+QUIET = ("released", "timeout", "interrupted", "busy")
 # What may happen to a lock in a storm. Whatever else comes out of the library is a fault: nobody did anything wrong.
 DOUBT = (NotHeld, Unavailable, Uncertain)
 
@@ -44,7 +45,7 @@ class Flow:
                 how = f"{type(error).__name__}: {error}"
                 self._log.write(Broke(boottime(), self._who, how))
             self._log.write(Ended(boottime(), self._who, how))
-            if how not in ("released", "timeout"):
+            if how not in QUIET:
                 runtime.sleep(BREATH)
 
     def _turn(self, plan: Plan) -> str:
@@ -53,7 +54,7 @@ class Flow:
         how = "busy"
         try:
             lock = self._lock(plan)
-            with hazard.around(self._dice):
+            with hazard.around(self._dice, *plan.hazard):
                 held = lock.try_acquire() if plan.timeout == 0 else lock.acquire(timeout=plan.timeout)
             if held is not None:
                 self._hold(held, plan)
@@ -63,7 +64,7 @@ class Flow:
             how = "interrupted"
         except DOUBT as error:
             how = type(error).__name__
-        return how if held is None else self._give_back(held)
+        return how if held is None else self._give_back(held, plan)
 
     def _lock(self, plan: Plan) -> Acquirable[Grant] | Acquirable[Grants]:
         name = plan.names[0]
@@ -87,9 +88,9 @@ class Flow:
             if held.held:
                 self._log.write(Held(now, self._who))
 
-    def _give_back(self, held: Grant | Grants) -> str:
+    def _give_back(self, held: Grant | Grants, plan: Plan) -> str:
         try:
-            with hazard.around(self._dice):
+            with hazard.around(self._dice, *plan.hazard):
                 held.release()
             return "released"
         except hazard.Interruption:

@@ -4,13 +4,10 @@ import asyncio
 import random
 from contextlib import AbstractAsyncContextManager, nullcontext
 
-SHARE = 0.4
-MOST = 0.08
-
 # What comes out of a call that was ended.
 Interruption = TimeoutError
 
 
-def around(dice: random.Random) -> AbstractAsyncContextManager[object]:
-    """Now and then, a call in this block is cancelled."""
-    return asyncio.timeout(dice.uniform(0.0, MOST)) if dice.random() < SHARE else nullcontext()
+def around(dice: random.Random, share: float, most: float) -> AbstractAsyncContextManager[object]:
+    """Of all calls in this block that share is cancelled, within `most` seconds."""
+    return asyncio.timeout(dice.uniform(0.0, most)) if dice.random() < share else nullcontext()

@@ -17,7 +17,7 @@ class around:  # noqa: N801 - a function but for the moment at which it must not
 
     armed = False
 
-    def __init__(self, dice: random.Random) -> None:
+    def __init__(self, dice: random.Random, share: float, most: float) -> None:
         self._main = threading.current_thread() is threading.main_thread()
 
     def __enter__(self) -> None:
