@@ -83,6 +83,13 @@ class Watchtower:
             for view in list(self._views.values()):
                 self._drop(view)
 
+    def drop_deaf(self) -> None:
+        """There is no stream: nothing is heard any more, also if whoever ended it was kept from saying so."""
+        with self._lock:
+            for view in list(self._views.values()):
+                if view.is_live:
+                    self._drop(view)
+
     def _drop(self, view: View) -> None:
         for number in (view.number, view.witness):
             # On another stream it is another's by now.

@@ -180,6 +180,8 @@ class EtcdEngine:
         if self._ear.is_elsewhere(self._client.link.endpoints.current):
             # The member we listened at has failed us in other calls: it may never say anything any more.
             self._ear.close()
+        if not self._ear.is_open:
+            self._tower.drop_deaf()
         if entry.is_in(queues):
             return self._judge(lease, entry, queues, revision, wait)
         return self._start_again(lease, entry, wait)
