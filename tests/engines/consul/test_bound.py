@@ -19,6 +19,7 @@ from fencepost.engines.consul._sync.engine import ConsulEngine
 from fencepost.engines.consul.address import locate
 from fencepost.engines.consul.lease import Lease
 from fencepost.engines.consul.wire import MOST_CALLS
+from fencepost.engines.consul.wire import aio as tasks
 from fencepost.engines.consul.wire import threads as wire
 from tests.support.hostile import Hostile, answering
 from tests.support.interruption import interrupt_at
@@ -43,6 +44,10 @@ class Busy:
             self.asked += 1
             over.wait(PAUSE)
             call.sendall(ANSWER)
+
+
+def silent(call: socket.socket, over: threading.Event) -> None:
+    over.wait()
 
 
 def with_a_lease(engine: Any) -> Any:
@@ -99,3 +104,14 @@ def test_no_agent_is_lost_by_whoever_is_interrupted_as_it_leaves_one() -> None:
         if where is None:
             break
     assert [each.host for each in link._hosts] == ["two", "three", "one"]
+
+
+async def test_a_task_waits_no_longer_for_its_turn_than_for_an_answer() -> None:
+    """Else a renewal would stand behind all that wait for a silent agent, again and again."""
+    with Hostile(silent) as agent:
+        link = tasks.Link(locate(parse_url(f"consul://127.0.0.1:{agent.port}")).hosts, PATIENCE)
+        calls = (link.call(b"GET / HTTP/1.1\r\n\r\n") for _ in range(3 * MOST_CALLS))
+        for outcome in await asyncio.gather(*calls, return_exceptions=True):
+            assert isinstance(outcome, Unavailable)
+        assert agent.calls <= MOST_CALLS
+        link.close()

@@ -100,7 +100,8 @@ class Link:
         return self._hosts[0]
 
     async def call(self, request: bytes) -> Response:
-        async with self._turns:
+        await self._turn()
+        try:
             connection = await self._take()
             timer: asyncio.TimerHandle | None = None
             try:
@@ -119,6 +120,19 @@ class Link:
                     timer.cancel()
             self._give_back(connection, response)
             return response
+        finally:
+            self._turns.release()
+
+    async def _turn(self) -> None:
+        """Wait for a turn no longer than for an answer: all who have one may wait in vain."""
+        if not self._turns.locked():
+            await self._turns.acquire()
+            return
+        try:
+            async with asyncio.timeout(self.patience):
+                await self._turns.acquire()
+        except TimeoutError:
+            raise Unavailable(f"{MOST_CALLS} requests to consul at {self.host} are under way already") from None
 
     async def watch(self, request: bytes, until: float, watch: Watch) -> Response | None:
         """The news; None when the clock shows `until`, or after an interruption."""
