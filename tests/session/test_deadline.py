@@ -72,6 +72,20 @@ def test_whoever_stands_in_line_leaves_it_in_time_though_nobody_confirms_that(
     play(story)
 
 
+def test_a_downgrade_that_is_cancelled_does_not_wait_for_the_engine() -> None:
+    async def story(session: AsyncSession, engine: AsyncFaultyEngine, clock: LoopClock) -> None:
+        grant = await session.rwlock("free").write().acquire()
+        engine.hang("share")
+        began_at = clock.now()
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0.5):
+                await session.rwlock("free").downgrade(grant)
+        assert clock.now() - began_at <= 0.5 + GRACE + 1e-6
+        assert grant.held
+
+    play(story)
+
+
 def test_a_try_gives_the_engine_a_second() -> None:
     async def story(session: AsyncSession, engine: AsyncFaultyEngine, clock: LoopClock) -> None:
         engine.hang("claim", "withdraw")

@@ -187,7 +187,8 @@ class AsyncGrant:
         if self.claim.ask.mode is not Mode.EXCLUSIVE:
             raise Unsupported(f"'{self.name}' is a permit of a semaphore: only a write lock becomes a read lock")
         try:
-            kept = await runtime.shielded(keeper.engine.share(self.claim))
+            # Whoever is cancelled here is in a hurry, and whether it is shared by then matters to no release.
+            kept = await keeper.engine.share(self.claim)
         except EngineError as error:
             raise Uncertain(
                 f"lock '{self.name}' is ours still, shared or not: the engine did not say ({error})"

@@ -9,6 +9,7 @@ from fencepost.errors import Lost, Uncertain, Unsupported
 from fencepost.primitives._async.lock import AsyncLock
 from fencepost.testing.contract._async.attempt import WITHIN, AsyncAttempt, until
 from fencepost.testing.contract._async.place import (
+    LASTING,
     connect_brisk,
     connect_faulty,
     connect_to,
@@ -165,6 +166,19 @@ class AsyncRwlockChapter:
                 async with second.rwlock("a", timeout=WITHIN).read():
                     assert grant.held
             assert await holders(second, "a") == []
+
+    @needs("shared", "downgrade")
+    async def test_a_downgrade_whose_answer_is_lost_leaves_what_one_release_gives_back(self, site: Site) -> None:
+        session, engine = connect_faulty(site, ttl=LASTING)
+        async with session, connect_to(site, label="other") as other:
+            grant = await session.rwlock("a").write().acquire()
+            engine.lose_reply("share")
+            with pytest.raises(Uncertain):
+                await session.rwlock("a").downgrade(grant)
+            await grant.release()
+            assert (await other.look("a")).holders == ()
+            async with other.rwlock("a", timeout=LASTING).write():
+                pass
 
     @needs("shared", "downgrade")
     async def test_a_lost_writer_does_not_become_a_reader(self, site: Site) -> None:

@@ -9,6 +9,7 @@ from fencepost.errors import Lost, Uncertain, Unsupported
 from fencepost.primitives._sync.lock import Lock
 from fencepost.testing.contract._sync.attempt import WITHIN, Attempt, until
 from fencepost.testing.contract._sync.place import (
+    LASTING,
     connect_brisk,
     connect_faulty,
     connect_to,
@@ -165,6 +166,19 @@ class RwlockChapter:
                 with second.rwlock("a", timeout=WITHIN).read():
                     assert grant.held
             assert holders(second, "a") == []
+
+    @needs("shared", "downgrade")
+    def test_a_downgrade_whose_answer_is_lost_leaves_what_one_release_gives_back(self, site: Site) -> None:
+        session, engine = connect_faulty(site, ttl=LASTING)
+        with session, connect_to(site, label="other") as other:
+            grant = session.rwlock("a").write().acquire()
+            engine.lose_reply("share")
+            with pytest.raises(Uncertain):
+                session.rwlock("a").downgrade(grant)
+            grant.release()
+            assert (other.look("a")).holders == ()
+            with other.rwlock("a", timeout=LASTING).write():
+                pass
 
     @needs("shared", "downgrade")
     def test_a_lost_writer_does_not_become_a_reader(self, site: Site) -> None:
