@@ -47,9 +47,11 @@ class AsyncCourtesy:
 
         async def listen() -> None:
             version = -1
+            # Not for long at a time: a thread that listens does not hear that the grant was given back.
+            patience = min(self._presence.terms.span, self._presence.limits.call)
             while grant.held and not asked.is_set():
                 try:
-                    seen = await record.next(version, self._presence.terms.span)
+                    seen = await record.next(version, patience)
                 except FencepostError:
                     # The keeper tells of trouble with the engine; a wish is not worth more than that.
                     await self._presence.clock.wait(grant.lost, self._presence.clock.now() + 1.0)
