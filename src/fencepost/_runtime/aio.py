@@ -20,7 +20,7 @@ in_thread = asyncio.to_thread
 class Turn(asyncio.Lock):
     """A mutex that one keeps while it waits for a server. Whoever waits for it can be cancelled."""
 
-    def __init__(self, late: type[Exception]) -> None:
+    def __init__(self, late: type[Exception], patience: float = math.inf) -> None:
         super().__init__()
 
 

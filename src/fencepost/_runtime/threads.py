@@ -123,20 +123,22 @@ def patience(seconds: float) -> float:
 class Turn:
     """A mutex that one keeps while it waits for a server, as others want to.
 
-    A caller with little time does not wait for the time of another: `late` is raised when its own is over. As in
-    `lock.Lock`, the lock is taken by a step of a loop, where no signal handler runs before the block is entered.
+    A caller with little time does not wait for the time of another: `late` is raised when its own is over, or after
+    `patience` seconds. As in `lock.Lock`, the lock is taken by a step of a loop, where no signal handler runs before
+    the block is entered.
     """
 
-    __slots__ = ("_acquire", "_late", "_leave")
+    __slots__ = ("_acquire", "_late", "_leave", "_patience")
 
-    def __init__(self, late: type[Exception]) -> None:
+    def __init__(self, late: type[Exception], patience: float = math.inf) -> None:
         lock = threading.Lock()
         self._late = late
+        self._patience = patience
         self._acquire = lock.acquire
         self._leave = lock.__exit__
 
     def __enter__(self) -> None:
-        left = time_left()
+        left = min(time_left(), self._patience)
         for taken in map(self._acquire, (True,), (-1 if left == math.inf else left,)):
             if taken:
                 return

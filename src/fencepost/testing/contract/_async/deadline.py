@@ -104,6 +104,30 @@ class AsyncDeadlineChapter:
                 await session.close()
 
     @needs(scope="network")
+    async def test_whoever_is_in_no_hurry_keeps_nobody_else_beyond_its_time(self, site: Site) -> None:
+        async with connect_to(site, label="other") as other:
+            await other.lock("taken").acquire()
+            with detour(site) as way:
+                session = _connect(way.site.url)
+                # Who has no time-out has the engine's own patience.
+                session.limits = session.limits._replace(call=PATIENCE)
+                held = await session.lock("held").acquire()
+                way.silence()
+                release = AsyncAttempt(held.release)
+                wait = AsyncAttempt(lambda: session.lock("taken").acquire())
+                for _ in range(3):
+                    async with AsyncSoon():
+                        with pytest.raises((EngineError, Uncertain)):
+                            await session.lock("a").acquire(timeout=0.5)
+                    async with AsyncSoon():
+                        with pytest.raises((EngineError, Uncertain)):
+                            await session.lock("b").try_acquire()
+                way.heal()
+                await session.close()
+                for ended in (release.ended, wait.ended):
+                    assert await ended.wait(PATIENCE * 3)
+
+    @needs(scope="network")
     async def test_whoever_waits_when_the_engine_turns_silent_waits_no_longer_than_it_wanted(self, site: Site) -> None:
         async with connect_to(site, label="other") as other:
             await other.lock("a").acquire()

@@ -104,6 +104,30 @@ class DeadlineChapter:
                 session.close()
 
     @needs(scope="network")
+    def test_whoever_is_in_no_hurry_keeps_nobody_else_beyond_its_time(self, site: Site) -> None:
+        with connect_to(site, label="other") as other:
+            other.lock("taken").acquire()
+            with detour(site) as way:
+                session = _connect(way.site.url)
+                # Who has no time-out has the engine's own patience.
+                session.limits = session.limits._replace(call=PATIENCE)
+                held = session.lock("held").acquire()
+                way.silence()
+                release = Attempt(held.release)
+                wait = Attempt(lambda: session.lock("taken").acquire())
+                for _ in range(3):
+                    with Soon():
+                        with pytest.raises((EngineError, Uncertain)):
+                            session.lock("a").acquire(timeout=0.5)
+                    with Soon():
+                        with pytest.raises((EngineError, Uncertain)):
+                            session.lock("b").try_acquire()
+                way.heal()
+                session.close()
+                for ended in (release.ended, wait.ended):
+                    assert ended.wait(PATIENCE * 3)
+
+    @needs(scope="network")
     def test_whoever_waits_when_the_engine_turns_silent_waits_no_longer_than_it_wanted(self, site: Site) -> None:
         with connect_to(site, label="other") as other:
             other.lock("a").acquire()

@@ -67,7 +67,8 @@ class Connection:
         self._prepared: set[bytes] = set()
         # What is being prepared: its answer may be read by somebody else.
         self._preparing: bytes | None = None
-        self._turn = runtime.Turn(Unavailable)
+        # Others may be in no hurry. Whoever has no turn in its time is as good as not answered.
+        self._turn = runtime.Turn(Unavailable, patience)
         self._owing = False
         self._asked_at = monotonic()
         self._is_open = True
@@ -122,19 +123,18 @@ class Connection:
             raise lost(self.address, str(error)) from error
 
     def script(self, text: str) -> None:
-        """Several statements in one go, as one transaction."""
-        with self._turn:
-            try:
-                if self._owing:
-                    self._pay()
-                self._owing = True
-                self._asked_at = monotonic()
-                self._conn.send_query(text.encode())
-                result = self._read(monotonic() + max(self._patience, SCRIPT_PATIENCE) / 1000)
-            except OperationalError as error:
-                raise lost(self.address, str(error)) from error
-            if result is None:
-                raise late(self.address, self.waited)
+        """Several statements in one go, as one transaction. For whoever has the connection to itself."""
+        try:
+            if self._owing:
+                self._pay()
+            self._owing = True
+            self._asked_at = monotonic()
+            self._conn.send_query(text.encode())
+            result = self._read(monotonic() + max(self._patience, SCRIPT_PATIENCE) / 1000)
+        except OperationalError as error:
+            raise lost(self.address, str(error)) from error
+        if result is None:
+            raise late(self.address, self.waited)
 
     def finish(self, until: float) -> pq.abc.PGresult | None:
         """The result that `ask` did not stay for, or None if it is not there at `until`."""
