@@ -19,7 +19,7 @@ from fencepost.drivers.consul.http import Malformed, Parser, Response
 from fencepost.engines.consul._async.line import AsyncLine
 from fencepost.engines.consul._sync.line import Line
 from fencepost.engines.consul.audit import MOST_BYTES, Removal, evictions_of, read_audit, write_audit
-from fencepost.engines.consul.key import LOCK, lock_of, name_of, place_of, split
+from fencepost.engines.consul.key import LOCK, lock_of, name_of, path_of, place_of, split
 from fencepost.engines.consul.lease import Entry, Lease
 from fencepost.engines.consul.record import Record, read, shared_by, write
 from fencepost.engines.consul.scene import is_held, next_step, share, tokens_of, view_of, watched
@@ -29,7 +29,9 @@ from fencepost.engines.consul.transaction import LOCK_FLAG, Pair, at_index, dele
 pytestmark = pytest.mark.unit
 
 NAMES = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1, max_size=30)
-PATHS = st.lists(st.sampled_from(["", ".", "..", ".lock", ".fencepost", "a", "%00", "%2E", "ключ", "\n"])).map("/".join)
+PATHS = st.lists(
+    st.sampled_from(["", ".", "..", ".lock", ".fencepost", "a", "~00", "~2E", "%00", "%2E", " ", "ключ", "\n"])
+).map("/".join)
 
 
 @given(NAMES | PATHS.filter(bool))
@@ -39,6 +41,15 @@ def test_a_key_gives_its_name_back(name: str) -> None:
     assert split("prefix/", place_of(key, "holder", 1)) == key
     assert name_of(key[len("prefix/") : -len(LOCK)]) == name
     assert not {"", ".", ".."} & set(key.split("/"))
+
+
+@given(NAMES | PATHS.filter(bool))
+def test_an_agent_that_validates_keys_lists_and_watches_that_of_every_name(name: str) -> None:
+    # What Consul 1.22 checks of the key in the address of a request, and not of those in a transaction.
+    for key in (lock_of("", name), f"{path_of(name)}/"):
+        assert key == key.strip(" ")
+        assert ".." not in key.split("/")
+        assert "%" not in key
 
 
 def test_a_plain_name_has_the_key_of_consul_lock() -> None:

@@ -18,7 +18,8 @@ PATIENCE = 30.0
 class Program:
     def __init__(self, url: str, home: Path) -> None:
         self.url = url
-        kept = {key: value for key, value in os.environ.items() if not key.startswith(("FENCEPOST", "COLUMNS", "LINES"))}
+        others = ("FENCEPOST", "COLUMNS", "LINES")
+        kept = {key: value for key, value in os.environ.items() if not key.startswith(others)}
         self.environment = {**kept, "FENCEPOST_URL": url, "XDG_STATE_HOME": str(home), "PYTHONWARNINGS": "error"}
         self._started: list[subprocess.Popen[str]] = []
 
