@@ -100,17 +100,19 @@ class AsyncAcquirable(Generic[H]):
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        frame = sys._getframe(1)
         # No call here: an interruption before the `try` would leave it held.
-        block = self._blocks[frame][-1] if frame in self._blocks else None
+        frame: FrameType | None = None
+        block: AsyncBlock[H] | None = None
         try:
-            if block is not None and block.over:
-                block = self._last_open(frame)
-            if block is None:
-                frame, block = self._block_elsewhere()
+            frame = sys._getframe(1)
+            block = self._blocks[frame][-1] if frame in self._blocks else None
+            if block is None or block.over:
+                frame, block = self._left(frame)
             await block.end(error)
         except BaseException:
-            if block is not None and not block.is_given_back:
+            if block is None or block.over:
+                frame, block = self._left(sys._getframe(1))
+            if not block.is_given_back:
                 await runtime.shielded(give_back([block.held]))
             raise
         finally:
@@ -129,6 +131,11 @@ class AsyncAcquirable(Generic[H]):
     def _timed_out(self, denial: Denial) -> AcquireTimeout:
         return AcquireTimeout(refusal(self._asks, denial.waited, denial.ahead))
 
+    def _left(self, frame: FrameType) -> "tuple[FrameType, AsyncBlock[H]]":
+        """The block that is left now, by that code, and the frame it was entered in."""
+        block = self._last_open(frame)
+        return self._block_elsewhere() if block is None else (frame, block)
+
     def _last_open(self, frame: FrameType) -> "AsyncBlock[H] | None":
         """Whoever was interrupted as it forgot an inner block has left that behind."""
         for block in reversed(list(self._blocks.get(frame, ()))):
@@ -138,7 +145,7 @@ class AsyncAcquirable(Generic[H]):
         return None
 
     def _block_elsewhere(self) -> "tuple[FrameType, AsyncBlock[H]]":
-        """The block that is left now and the frame it was entered in, where that is another: in an ExitStack, say."""
+        """The same where that is another frame: in an ExitStack, say."""
         entered = [(frame, block) for frame, blocks in list(self._blocks.items()) for block in blocks if not block.over]
         flow = runtime.current_flow()
         here = [(frame, block) for frame, block in entered if block.flow is flow]
@@ -151,9 +158,9 @@ class AsyncAcquirable(Generic[H]):
             "nothing was released; give each block an object of its own"
         )
 
-    def _forget(self, frame: FrameType, block: "AsyncBlock[H] | None") -> None:
-        blocks = self._blocks.get(frame)
-        if block is not None and blocks and block in blocks:
+    def _forget(self, frame: FrameType | None, block: "AsyncBlock[H] | None") -> None:
+        blocks = None if frame is None else self._blocks.get(frame)
+        if frame is not None and block is not None and blocks and block in blocks:
             blocks.remove(block)
             if not blocks:
                 del self._blocks[frame]

@@ -146,6 +146,9 @@ class Grant:
             # No longer than the engine's own patience: a limit of ours would cost more than it adds.
             kept = keeper.engine.release(claim)
         except BaseException as error:
+            # A thread may have been interrupted before it had said so here.
+            keeper.disown(claim)
+            self._end = _RELEASED
             unsettled = runtime.shielded(keeper.settlement.settle(claim, keeper.settle_by(began_at, error)))
             if unsettled is None and isinstance(error, EngineError):
                 return

@@ -32,11 +32,11 @@ def release_together(grants: Sequence[Grant]) -> FencepostError | None:
     claims = [grant.claim for grant in grants]
     began_at = keeper.now()
     try:
-        for grant in grants:
-            keeper.disown(grant.claim)
-            grant.end_by_release()
+        _end(keeper, grants)
         kept = keeper.engine.release_all(claims)
     except BaseException as error:
+        # A thread may have been interrupted before it had said so here.
+        _end(keeper, grants)
         unsettled = runtime.shielded(_settle(keeper, claims, keeper.settle_by(began_at, error)))
         if unsettled is None and isinstance(error, EngineError):
             return None
@@ -66,16 +66,23 @@ def let_go(grant: Grant, until: float) -> None:
     if grant.released or not keeper.is_ours:
         return
     try:
-        keeper.disown(grant.claim)
-        grant.end_by_release()
+        _end(keeper, [grant])
         unsettled = keeper.settlement.settle(grant.claim, until)
     except BaseException:
         # A thread that was interrupted: others do this shielded.
+        _end(keeper, [grant])
         runtime.shielded(keeper.settlement.settle(grant.claim, min(until, keeper.now() + keeper.limits.farewell)))
         raise
     grant._announce_unsettled(unsettled)
     if unsettled is None:
         grant._after_release()
+
+
+def _end(keeper: "Keeper", grants: Sequence[Grant]) -> None:
+    """Here, they are given up from now on."""
+    for grant in grants:
+        keeper.disown(grant.claim)
+        grant.end_by_release()
 
 
 def _settle(keeper: "Keeper", claims: Sequence[Claim], until: float) -> EngineError | None:
