@@ -135,10 +135,17 @@ class ConsulEngine:
     def lease_close(self, holder: Holder) -> None:
         lease = self._leases.get(holder.id)
         if lease is not None and lease.session:
-            self._forget(lease, CLOSED)
-            if self._address.behavior != "delete" or self._address.delay(lease.ttl):
-                self._give_back_all(lease)
-            self._store.session_destroy(lease.session)
+            try:
+                self._forget(lease, CLOSED)
+                if self._address.behavior != "delete" or self._address.delay(lease.ttl):
+                    self._give_back_all(lease)
+                self._store.session_destroy(lease.session)
+            except EngineError:
+                raise
+            except BaseException:
+                # Whoever is interrupted here closes it again, and then it must be known what is to be given back.
+                self._leases[holder.id] = lease
+                raise
             return
         # Opening it was not answered: it may be there all the same.
         for session, name in self._store.sessions():

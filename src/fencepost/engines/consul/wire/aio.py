@@ -5,7 +5,7 @@ from typing import cast
 
 from fencepost._runtime import aio as runtime
 from fencepost._runtime.clock import LONGEST_NAP, boottime
-from fencepost._runtime.protocol import Protocol, dial
+from fencepost._runtime.protocol import Protocol, dial, ended_by
 from fencepost.drivers.consul.http import Parser, Response
 from fencepost.engines.consul.address import Host
 from fencepost.engines.consul.trouble import unreachable
@@ -48,26 +48,30 @@ class Connection(Protocol):
             return
         if response is None:
             return
-        future, self._answer = self._answer, None
+        future = self._answer
         if future is None:
             self.end(ConnectionError("the agent said something nobody asked for"))
         elif not future.done():
             future.set_result(response)
+        # Not before: a signal handler may raise, and whoever is still there is told of the end that follows.
+        self._answer = None
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self.end(exc or ConnectionError("the agent closed the connection"))
+        self.end(ended_by(exc, "the agent closed the connection"))
 
     def end(self, error: BaseException) -> None:
-        if self.error is not None:
+        if self._is_told:
             return
-        self.error = error
+        self.error = self.error or error
         if self._transport is not None and not self._loop.is_closed():
             self._transport.abort()
-        future, self._answer = self._answer, None
+        future = self._answer
         if future is not None and not future.done():
             future.set_exception(error)
             # Whoever was cancelled meanwhile will not look.
             future.exception()
+        self._answer = None
+        self._is_told = True
 
 
 class Watch:
@@ -161,7 +165,8 @@ class Link:
 
     def __del__(self) -> None:
         # Whoever was interrupted on the way to closing it is told nothing: the sockets are closed all the same.
-        self.close()
+        if hasattr(self, "_free"):
+            self.close()
 
     async def _take(self) -> Connection:
         while self._free:

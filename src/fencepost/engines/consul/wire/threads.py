@@ -61,24 +61,27 @@ class Link:
 
     def call(self, request: bytes) -> Response:
         try:
-            # By a step of a loop, which is no call: after one a signal handler may raise, and the turn would be lost.
+            # Taken by a step of a loop, which is no call: a signal handler that raises after one would lose the turn.
             for _ in map(self._turns.get, (True,), (threads.patience(self.patience),)):
-                break
+                try:
+                    return self._exchange(request)
+                finally:
+                    self._turns.put(None)
         except Empty:
-            raise Unavailable(f"{MOST_CALLS} requests to consul at {self.host} are under way already") from None
+            pass
+        raise Unavailable(f"{MOST_CALLS} requests to consul at {self.host} are under way already")
+
+    def _exchange(self, request: bytes) -> Response:
+        connection = self._take()
         try:
-            connection = self._take()
-            try:
-                connection.begin(self.patience)
-                connection.send(request)
-                response = connection.read()
-            except BaseException as error:
-                self._failed(connection, error)
-                raise
-            self._give_back(connection, response)
-            return response
-        finally:
-            self._turns.put(None)
+            connection.begin(self.patience)
+            connection.send(request)
+            response = connection.read()
+        except BaseException as error:
+            self._failed(connection, error)
+            raise
+        self._give_back(connection, response)
+        return response
 
     def watch(self, request: bytes, until: float, watch: Watch) -> Response | None:
         """The news; None when the clock shows `until`, or after an interruption."""

@@ -119,8 +119,15 @@ class RedisEngine:
     def lease_close(self, holder: Holder) -> None:
         lease = self._leases.get(holder.id) or Lease(holder, 0, "")
         lease.home = self._home(holder)
-        self._forget(lease, "the lease was closed")
-        self._server.run_all(LEAVE, [(batch.slot, batch.command) for batch in lease.closings()])
+        try:
+            self._forget(lease, "the lease was closed")
+            self._server.run_all(LEAVE, [(batch.slot, batch.command) for batch in lease.closings()])
+        except EngineError:
+            raise
+        except BaseException:
+            # Whoever is interrupted here closes it again, and then it must be known what is to be given back.
+            self._leases[holder.id] = lease
+            raise
 
     # Claims
 

@@ -78,9 +78,15 @@ class AsyncZookeeperEngine:
         return Renewal(True, tuple((*key, reason) for key, reason in reasons.items()))
 
     async def lease_close(self, holder: Holder) -> None:
-        member = self._members.pop(holder.id, None)
+        member = self._members.get(holder.id)
         if member is not None:
-            await member.close()
+            try:
+                await member.close()
+            except EngineError:
+                self._members.pop(holder.id, None)
+                raise
+            # Not if it was interrupted: whoever that is closes it again.
+            self._members.pop(holder.id, None)
 
     # Claims
 
@@ -150,6 +156,8 @@ class AsyncZookeeperEngine:
             except (EngineError, SessionEnded):
                 # It ends by itself.
                 pass
+            finally:
+                member.end("the session was closed")
         self._members.clear()
         self._sight.close()
 

@@ -81,11 +81,13 @@ class AsyncMember:
         return gone
 
     async def close(self) -> None:
+        """Whoever is interrupted here may close it again, or `end` it."""
         self.lease.end("the lease was closed")
         try:
             await self.link.close()
-        finally:
+        except EngineError:
             self.link.forget("the lease was closed")
+            raise
 
     def end(self, reason: str) -> str:
         self.lease.end(reason)

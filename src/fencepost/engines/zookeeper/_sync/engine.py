@@ -78,9 +78,15 @@ class ZookeeperEngine:
         return Renewal(True, tuple((*key, reason) for key, reason in reasons.items()))
 
     def lease_close(self, holder: Holder) -> None:
-        member = self._members.pop(holder.id, None)
+        member = self._members.get(holder.id)
         if member is not None:
-            member.close()
+            try:
+                member.close()
+            except EngineError:
+                self._members.pop(holder.id, None)
+                raise
+            # Not if it was interrupted: whoever that is closes it again.
+            self._members.pop(holder.id, None)
 
     # Claims
 
@@ -150,6 +156,8 @@ class ZookeeperEngine:
             except (EngineError, SessionEnded):
                 # It ends by itself.
                 pass
+            finally:
+                member.end("the session was closed")
         self._members.clear()
         self._sight.close()
 

@@ -39,7 +39,7 @@ from fencepost.engines.redis.redlock.waiter import Waiter
 from fencepost.engines.redis.resp import Reply, bulk
 from fencepost.engines.redis.script import LOOK, OPEN
 from fencepost.engines.redis.waiter import news_of
-from fencepost.errors import Refused, Unavailable
+from fencepost.errors import EngineError, Refused, Unavailable
 
 AUDIT_LENGTH = 1000
 MOST_PLACES = 10_000
@@ -112,11 +112,18 @@ class RedlockEngine:
 
     def lease_close(self, holder: Holder) -> None:
         lease = self._leases.get(holder.id) or Lease(holder, 0, "")
-        command = lease.close()
-        self._forget(lease, "the lease was closed")
         # All of them, not only a majority: after this the connections may be closed, with all that is on its way.
         ballot = self._ballot(any_reply, self._size)
-        self._fleet.ask(LEAVE, [command] * self._size, ballot)
+        try:
+            command = lease.close()
+            self._forget(lease, "the lease was closed")
+            self._fleet.ask(LEAVE, [command] * self._size, ballot)
+        except EngineError:
+            raise
+        except BaseException:
+            # Whoever is interrupted here closes it again, and then it must be known what is to be given back.
+            self._leases[holder.id] = lease
+            raise
         ballot.check(self._majority)
 
     # Claims

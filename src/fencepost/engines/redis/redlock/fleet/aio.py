@@ -158,7 +158,8 @@ class Fleet:
 
     def __del__(self) -> None:
         # Whoever was interrupted on the way to closing it is told nothing: the sockets are closed all the same.
-        _close(self._tasks, self._connections)
+        if hasattr(self, "_tasks"):
+            _close(self._tasks, self._connections)
 
 
 class Ears:
@@ -224,7 +225,8 @@ class Ears:
         _close(self._opening.values(), self._connections)
 
     def __del__(self) -> None:
-        _close(self._opening.values(), self._connections)
+        if hasattr(self, "_opening"):
+            _close(self._opening.values(), self._connections)
 
     def _hears(self, node: int) -> bool:
         connection = self._connections[node]

@@ -141,7 +141,8 @@ class Peer:
             self.socket.close()
 
     def __del__(self) -> None:
-        if self.socket is not None:
+        # Whoever made it may have been interrupted.
+        if hasattr(self, "socket") and self.socket is not None:
             self.socket.close()
 
     def _step(self) -> None:

@@ -304,19 +304,21 @@ class Ears:
 
     def _begin(self) -> None:
         self._mend_at = boottime() + self._timeout
-        with self._beginning:
-            for node, address in enumerate(self._nodes):
-                if node not in self._peers and not self._closed:
-                    try:
-                        peer = Peer(address)
-                        peer.say(pack("SUBSCRIBE", self.channel), SUBSCRIBED)
-                        self._pulses[node] = Pulse(self._timeout, boottime())
-                        self._peers[node] = peer
-                    except (OSError, ValueError, EngineError) as error:
-                        self._lose(node, error)
-        # Whoever reads does not know of these yet.
-        self._changed = True
-        self._alarm.set()
+        try:
+            with self._beginning:
+                for node, address in enumerate(self._nodes):
+                    if node not in self._peers and not self._closed:
+                        try:
+                            peer = Peer(address)
+                            peer.say(pack("SUBSCRIBE", self.channel), SUBSCRIBED)
+                            self._pulses[node] = Pulse(self._timeout, boottime())
+                            self._peers[node] = peer
+                        except (OSError, ValueError, EngineError) as error:
+                            self._lose(node, error)
+        finally:
+            # Whoever reads does not know of these yet.
+            self._changed = True
+            self._alarm.set()
 
     def wait(self, waiter: Waiter, until: float) -> None:
         """Return when the waiter has news, or at `until`. `Unavailable` if too little can be heard any more."""
@@ -375,6 +377,10 @@ class Ears:
                     self._changed = True
             except (OSError, ValueError, EngineError) as error:
                 self._lose(node, error)
+            except BaseException:
+                # A signal handler raised: what was read is lost, as with the connection.
+                self._lose(node, ConnectionError("whoever read from it was interrupted"))
+                raise
         for node in list(self._hearing):
             listening = self._peers.get(node)
             try:
@@ -386,14 +392,19 @@ class Ears:
     def _gather(self) -> None:
         """What to wait for from now on. Only whoever reads may do so."""
         self._changed = False
-        self._poll = poll()
-        self._poll.register(self._alarm.fd, READ)
-        self._owners = {}
-        for node, peer in self._peers.copy().items():
-            if (fd := peer.fileno()) >= 0:
-                self._owners[fd] = node, peer
-                self._poll.register(fd, peer.wants)
-                peer.changed = False
+        try:
+            self._poll = poll()
+            self._poll.register(self._alarm.fd, READ)
+            self._owners = {}
+            for node, peer in self._peers.copy().items():
+                if (fd := peer.fileno()) >= 0:
+                    self._owners[fd] = node, peer
+                    self._poll.register(fd, peer.wants)
+                    peer.changed = False
+        except BaseException:
+            # Whoever reads next does it again.
+            self._changed = True
+            raise
 
     def _heard(self, node: int, ticket: int, reply: Reply) -> None:
         if isinstance(reply, ReplyError):
