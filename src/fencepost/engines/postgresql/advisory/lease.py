@@ -3,6 +3,10 @@
 An advisory lock belongs to the connection that took it, and a connection may take the same lock twice without being
 asked whether it has it. So no connection takes a name twice, and only one that holds nothing waits: whoever waits on
 a connection can neither give back what it holds nor keep it.
+
+A signal handler may raise after any call, also of what is here. So whoever uses a connection, or changes an entry, has
+a mark of its own for that, which it takes away by itself at the end, whether or not it was told that it is there. And
+nothing is called between two changes that belong together.
 """
 
 from dataclasses import dataclass, field
@@ -24,8 +28,8 @@ class Hold(Generic[Connection]):
     held: dict[str, "Entry[Connection]"] = field(default_factory=dict)
     # Names that were tried here, until it is known what came of that: the answer may be on its way still.
     tried: set[str] = field(default_factory=set)
-    # How many are at it, and whether one of them waits there for as long as it takes.
-    users: int = 0
+    # The marks of those who are at it, and whether one of them waits there for as long as it takes.
+    users: set[object] = field(default_factory=set)
     waiting: bool = False
     # Whether a renewal has left it out, which says nothing of a lock that comes here then.
     unasked: bool = False
@@ -53,8 +57,8 @@ class Entry(Generic[Connection]):
         self.token: int | None = None
         # Whether it was asked to go on as a reader, and nobody has heard what came of that.
         self.sharing = False
-        # Whether somebody is giving it back or changing it.
-        self.gripped = False
+        # The mark of whoever is giving it back or changing it.
+        self.gripped: object = None
 
     @property
     def claim(self) -> Claim:
@@ -82,24 +86,28 @@ class Lease(Generic[Connection]):
         with self._state:
             for hold in self.holds:
                 if hold.empty:
+                    entry = Entry(request, hold, now, waiting=True)
+                    self.entries[request.serial] = entry
                     hold.waiting = True
                     hold.unasked = False
-                    entry = self.entries[request.serial] = Entry(request, hold, now, waiting=True)
                     return entry
         return None
 
-    def to_try(self, name: str) -> Hold[Connection] | None:
-        """A connection on which `name` may be tried now; it counts as tried there from now on."""
+    def to_try(self, request: Request, now: float) -> Entry[Connection] | None:
+        """The request on a connection where its name may be tried now; it counts as tried there from now on."""
+        name = request.asks[0].name
         with self._state:
             for hold in self.holds:
                 if not hold.waiting and name not in hold.held and name not in hold.tried:
                     if hold.empty:
                         hold.unasked = False
+                    entry = Entry(request, hold, now, waiting=False)
+                    self.entries[request.serial] = entry
                     hold.tried.add(name)
-                    return hold
+                    return entry
         return None
 
-    def to_keep(self) -> list[Hold[Connection]]:
+    def to_keep(self, mark: object) -> list[Hold[Connection]]:
         """The connections that hold something, and the main one in any case unless it is waited on.
 
         The others are marked: what comes there after this renewal was sent is not proven by it.
@@ -108,51 +116,43 @@ class Lease(Generic[Connection]):
             found = []
             for hold in self.holds:
                 if not hold.waiting and (hold.held or hold is self.main):
-                    hold.users += 1
+                    hold.users.add(mark)
                     found.append(hold)
                 else:
                     hold.unasked = True
             return found
 
-    def add(self, connection: Connection) -> Hold[Connection]:
-        """One more connection, in use by the caller."""
-        hold: Hold[Connection] = Hold(connection, users=1)
+    def add(self, hold: Hold[Connection]) -> None:
+        """One more connection."""
         with self._state:
             self.holds.append(hold)
-        return hold
 
-    def visit(self, entry: Entry[Connection]) -> bool:
-        """Use its connection until `done`, if it still stands: nobody waits there meanwhile."""
+    def visit(self, entry: Entry[Connection], mark: object) -> bool:
+        """Use its connection as long as the mark is there, if it still stands: nobody waits there meanwhile."""
         with self._state:
             if self.has(entry):
-                entry.hold.users += 1
+                entry.hold.users.add(mark)
             return self.has(entry)
-
-    def done(self, hold: Hold[Connection]) -> None:
-        with self._state:
-            hold.users -= 1
 
     def has(self, entry: Entry[Connection]) -> bool:
         return self.entries.get(entry.request.serial) is entry
 
-    def grip(self, entry: Entry[Connection]) -> bool:
+    def grip(self, entry: Entry[Connection], mark: object) -> bool:
         """Whether the caller may give it back or change it now, and nobody else until `loosen` or `forget`."""
         with self._state:
-            if entry.gripped or not self.has(entry):
+            if entry.gripped is not None or not self.has(entry):
                 return False
-            entry.gripped = True
+            entry.gripped = mark
             # Nobody waits there before the answer has come.
-            entry.hold.users += 1
+            entry.hold.users.add(mark)
             return True
 
-    def loosen(self, entry: Entry[Connection]) -> None:
+    def loosen(self, entry: Entry[Connection], mark: object) -> None:
+        """Only if it was the one with that mark who gripped it."""
         with self._state:
-            self._loosen(entry)
-
-    def _loosen(self, entry: Entry[Connection]) -> None:
-        if entry.gripped:
-            entry.gripped = False
-            entry.hold.users -= 1
+            if entry.gripped is mark:
+                entry.gripped = None
+                entry.hold.users.discard(mark)
 
     def granted(self, entry: Entry[Connection], token: int) -> bool:
         """Note the grant. False if its connection has ended before we heard of it: then it is none."""
@@ -183,15 +183,19 @@ class Lease(Generic[Connection]):
             if not self.has(entry):
                 # Forgotten before: what is there now is another's.
                 return None
-            del self.entries[entry.request.serial]
-            self._loosen(entry)
-            if not entry.waiting and entry.token is None:
-                hold.tried.discard(entry.ask.name)
-            if hold.held.get(entry.ask.name) is entry:
-                del hold.held[entry.ask.name]
+            name, serial, mark = entry.ask.name, entry.request.serial, entry.gripped
+            was_tried = not entry.waiting and entry.token is None
+            was_held = hold.held.get(name) is entry
+            if was_held:
+                del hold.held[name]
                 hold.written_down = False
             if entry.waiting:
                 entry.waiting = hold.waiting = False
+            entry.gripped = None
+            del self.entries[serial]
+            hold.users.discard(mark)
+            if was_tried:
+                hold.tried.discard(name)
             if hold is self.main or not hold.empty:
                 return None
             spare = sum(each.empty for each in self.holds if each is not self.main)
@@ -222,7 +226,7 @@ class Lease(Generic[Connection]):
         """What we hold of a name, if somebody is giving it back or changing it."""
         with self._state:
             found = [hold.held[name] for hold in self.holds if name in hold.held]
-        return next((entry for entry in found if entry.gripped), None)
+        return next((entry for entry in found if entry.gripped is not None), None)
 
     def excluded(self, ask: Ask) -> tuple[Claim, ...]:
         """What we hold ourselves that excludes the ask."""

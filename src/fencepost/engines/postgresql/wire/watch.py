@@ -11,6 +11,7 @@ from typing import Protocol
 from fencepost._runtime import fork
 from fencepost._runtime.readiness import READ, Alarm, alarm, poll
 from fencepost._runtime.state import StateLock
+from fencepost._runtime.threads import start
 
 # How long a connection is left alone on which something came that is for somebody else, in seconds.
 LEFT_ALONE = 0.05
@@ -59,7 +60,7 @@ class Watched:
         with self._starting:
             if self._epoll is None:
                 epoll = select.epoll()
-                threading.Thread(target=self._run, args=[epoll], name="fencepost-watch", daemon=True).start()
+                start(threading.Thread(target=self._run, args=[epoll], name="fencepost-watch", daemon=True))
                 self._epoll = epoll
             self._callbacks[fileno] = events, callback
             self._epoll.register(fileno, events)
@@ -121,7 +122,7 @@ class Looked:
             self._callbacks[fileno] = callback
             if self._alarm is None:
                 bell = alarm()
-                threading.Thread(target=self._run, args=[bell], name="fencepost-watch", daemon=True).start()
+                start(threading.Thread(target=self._run, args=[bell], name="fencepost-watch", daemon=True))
                 self._alarm = bell
             self._alarm.set()
 

@@ -34,7 +34,7 @@ from fencepost.engines.postgresql.advisory._async.desk import AsyncDesk
 from fencepost.engines.postgresql.advisory._async.downgrade import share
 from fencepost.engines.postgresql.advisory._async.summons import AsyncSummons, OurEntry, OurLease
 from fencepost.engines.postgresql.advisory._async.usher import AsyncUsher
-from fencepost.engines.postgresql.advisory.lease import Entry, Hold, Lease
+from fencepost.engines.postgresql.advisory.lease import Hold, Lease
 from fencepost.engines.postgresql.query import array, value, whole
 from fencepost.engines.postgresql.sql import statements
 from fencepost.engines.postgresql.trouble import ServerError, explain, lost
@@ -104,8 +104,13 @@ class AsyncAdvisoryEngine:
 
     def _end(self, lease: OurLease, reason: str) -> None:
         lease.over = reason
-        if self.on_loss is not None:
-            self.on_loss(lease.holder.id, reason)
+        tell = self.on_loss or (lambda holder_id, reason: None)
+        try:
+            tell(lease.holder.id, reason)
+        except BaseException:
+            # A signal handler raised, perhaps before anybody heard of it.
+            tell(lease.holder.id, reason)
+            raise
         self._summons.hush(lease.holder.id)
         for hold in list(lease.holds):
             if hold.waiting:
@@ -115,13 +120,13 @@ class AsyncAdvisoryEngine:
         lease = self._leases.get(holder.id)
         if lease is None or lease.is_over():
             return Renewal(alive=False)
-        keeping = lease.to_keep()
+        mark = object()
         try:
-            for hold in keeping:
+            for hold in lease.to_keep(mark):
                 await self._keep(hold)
         finally:
-            for hold in keeping:
-                lease.done(hold)
+            for hold in list(lease.holds):
+                hold.users.discard(mark)
         if lease.is_over():
             return Renewal(alive=False)
         self._summons.resume(lease)
@@ -144,13 +149,13 @@ class AsyncAdvisoryEngine:
             raise
 
     async def lease_close(self, holder: Holder) -> None:
-        lease = self._leases.pop(holder.id, None)
-        if lease is not None:
-            lease.over = "the lease was closed"
-        self._summons.hush(holder.id)
+        lease = self._leases.get(holder.id)
         if lease is None:
+            self._summons.hush(holder.id)
             return
+        lease.over = "the lease was closed"
         try:
+            self._summons.hush(holder.id)
             for entry in list(lease.entries.values()):
                 if entry.waiting:
                     await self._desk.cancel(entry.hold.connection.pid)
@@ -164,6 +169,7 @@ class AsyncAdvisoryEngine:
         finally:
             # Whoever interrupts this leaves none of them open.
             self._disconnect(lease)
+            self._leases.pop(holder.id, None)
 
     # Claims
 
@@ -202,7 +208,7 @@ class AsyncAdvisoryEngine:
 
     async def _begin_on_another(self, lease: OurLease, request: Request) -> OurEntry:
         while True:
-            lease.done(await self._another(lease))
+            await self._another(lease)
             # Another may have been faster to take the new one.
             if (entry := lease.begin(request, self._now())) is not None:
                 return entry
@@ -215,12 +221,10 @@ class AsyncAdvisoryEngine:
             pass
         if excluded := lease.excluded(ask):
             return Busy(excluded)
-        hold = lease.to_try(ask.name)
-        while hold is None:
-            lease.done(await self._another(lease))
-            # Another may have been faster to take the new one.
-            hold = lease.to_try(ask.name)
-        entry = lease.entries[request.serial] = Entry(request, hold, self._now(), waiting=False)
+        while (entry := lease.to_try(request, self._now())) is None:
+            # Another may be faster to take the new one.
+            await self._another(lease)
+        hold = entry.hold
         try:
             token = value(await hold.connection.call(self._try[ask.mode is not EXCLUSIVE], self._desk.key(ask.name)))
         except ServerError as error:
@@ -345,29 +349,30 @@ class AsyncAdvisoryEngine:
 
     async def _let_go(self, lease: OurLease, entry: OurEntry) -> bool:
         """Give it back: once, for what the connection takes afterwards is another's. Whether it was held until now."""
-        if not await self._gripped(lease, entry):
-            return False
+        mark = object()
         try:
+            if not await self._gripped(lease, entry, mark):
+                return False
             held = await self._unlock(entry)
+            self._forget(lease, entry)
         except BaseException:
-            lease.loosen(entry)
+            lease.loosen(entry, mark)
             raise
-        self._forget(lease, entry)
         return held
 
-    async def _gripped(self, lease: OurLease, entry: OurEntry) -> bool:
+    async def _gripped(self, lease: OurLease, entry: OurEntry, mark: object) -> bool:
         """Whether it still stands, and is the caller's to change, once nobody else is at it."""
-        while not lease.grip(entry):
+        while not lease.grip(entry, mark):
             if not await self._caught_up(lease, entry):
                 return False
         return True
 
     async def _caught_up(self, lease: OurLease, entry: OurEntry) -> bool:
         """Stay for whatever somebody else has asked on its connection. False if it does not stand any more."""
-        connection = entry.hold.connection
-        if not lease.visit(entry):
-            return False
+        connection, mark = entry.hold.connection, object()
         try:
+            if not lease.visit(entry, mark):
+                return False
             # Answered after all that.
             await self._usher.call(connection, "stay")
         except Unavailable:
@@ -375,7 +380,7 @@ class AsyncAdvisoryEngine:
                 raise
             return False
         finally:
-            lease.done(entry.hold)
+            entry.hold.users.discard(mark)
         return True
 
     async def _unlock(self, entry: OurEntry) -> bool:
@@ -400,12 +405,15 @@ class AsyncAdvisoryEngine:
     async def share(self, claim: Claim) -> bool:
         lease = self._leases.get(claim.holder.id)
         entry = None if lease is None else lease.entries.get(claim.serial)
-        if lease is None or entry is None or entry.token != claim.token or not await self._gripped(lease, entry):
+        if lease is None or entry is None or entry.token != claim.token:
             return False
+        mark = object()
         try:
+            if not await self._gripped(lease, entry, mark):
+                return False
             return await share(self._usher, entry, self._desk.key(entry.ask.name))
         finally:
-            lease.loosen(entry)
+            lease.loosen(entry, mark)
 
     # What operators see and do
 
@@ -430,23 +438,30 @@ class AsyncAdvisoryEngine:
     async def close(self) -> None:
         self.cells.close()
         for holder_id, lease in self._leases.copy().items():
-            self._leases.pop(holder_id, None)
             lease.over = "the session was closed"
             self._disconnect(lease)
+            self._leases.pop(holder_id, None)
         self._summons.close()
         self._channel.close()
         self._store.close()
 
     # Inside
 
-    async def _another(self, lease: OurLease) -> OurHold:
-        hold = lease.add(await self._usher.connect(lease.holder, lease.ttl))
-        self._watch(lease, hold)
-        if lease.is_over():
-            # The others were closed meanwhile.
+    async def _another(self, lease: OurLease) -> None:
+        """One connection more, for whoever takes it."""
+        mark = object()
+        hold = Hold(await self._usher.connect(lease.holder, lease.ttl), users={mark})
+        try:
+            lease.add(hold)
+            self._watch(lease, hold)
+            if lease.is_over():
+                # The others were closed meanwhile.
+                raise lost(self._store.address, lease.over or NO_LEASE)
+        except BaseException:
             self._drop(lease, hold)
-            raise lost(self._store.address, lease.over or NO_LEASE)
-        return hold
+            raise
+        finally:
+            hold.users.discard(mark)
 
     def _disconnect(self, lease: OurLease) -> None:
         for hold in list(lease.holds):
@@ -466,12 +481,23 @@ class AsyncAdvisoryEngine:
 
     def _give_up(self, lease: OurLease, entry: OurEntry) -> None:
         """Nobody knows what is on that connection: without it there is nothing."""
-        lease.forget(entry)
-        self._drop(lease, entry.hold)
+        try:
+            lease.forget(entry)
+            self._drop(lease, entry.hold)
+        except BaseException:
+            # A signal handler raised: nobody else is to use that connection.
+            self._drop(lease, entry.hold)
+            raise
 
     def _drop(self, lease: OurLease, hold: OurHold) -> None:
-        hold.connection.close()
-        self._ended(lease, hold)
+        try:
+            hold.connection.close()
+            self._ended(lease, hold)
+        except BaseException:
+            # A signal handler raised: whoever holds something there must hear that it has ended.
+            hold.connection.close()
+            self._ended(lease, hold)
+            raise
 
 
 AsyncEngine = AsyncAdvisoryEngine

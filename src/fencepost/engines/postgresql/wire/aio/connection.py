@@ -31,13 +31,18 @@ Result = pq.abc.PGresult
 class Connection:
     """One session at the server. `pooled`: a pooler may be in between, for all that we know."""
 
+    # Until it has a descriptor; whoever makes it may be interrupted.
+    _is_open = False
+
     def __init__(self, conn: pq.abc.PGconn, address: Address, patience: float) -> None:
         self._conn = conn
         # So that no send makes the loop wait for a server that does not read.
         conn.nonblocking = 1
         self.address = address
         # Of our own: libpq closes its descriptor as soon as it sees the end, and the number is used again.
-        self.fileno = socket.dup(conn.socket)
+        # By a step of a loop, which is no call: a signal handler that raises after one would leave it open for ever.
+        for self.fileno in map(socket.dup, (conn.socket,)):
+            pass
         self.pid = conn.backend_pid
         self.pooled = True
         self._patience = patience
@@ -101,17 +106,15 @@ class Connection:
             self._submit(lambda: self._conn.send_query_params(query.alone, parameters))
             return
         if query.name not in self._prepared:
-            # Noted before the answer, which we may not stay for: the server would not let us name it twice.
-            self._prepared.add(query.name)
-            self._preparing = query.name
-            self._submit(lambda: self._conn.send_prepare(query.name, query.text))
+            self._submit(lambda: self._conn.send_prepare(query.name, query.text), preparing=query.name)
             await self._within(self._patience)
         self._submit(lambda: self._conn.send_query_prepared(query.name, parameters))
 
-    def _submit(self, send: Callable[[], None]) -> None:
+    def _submit(self, send: Callable[[], None], *, preparing: bytes | None = None) -> None:
         if not self._is_open:
             raise lost(self.address, "it was closed here")
         self._result = self._before = None
+        self._preparing = preparing
         self._owing = True
         try:
             send()
@@ -120,6 +123,10 @@ class Connection:
         except OperationalError as error:
             self._end()
             raise lost(self.address, str(error)) from error
+        except BaseException:
+            # A signal handler raised: nobody knows what is owed now.
+            self._end()
+            raise
 
     async def _pay(self) -> None:
         """Wait for what somebody did not stay for, whatever it is."""
@@ -152,6 +159,9 @@ class Connection:
                 self._loop.remove_writer(self.fileno)
         except OperationalError:
             self._end()
+        except BaseException:
+            self._end()
+            raise
 
     def _readable(self) -> None:
         conn = self._conn
@@ -172,6 +182,10 @@ class Connection:
             ended = conn.status != pq.ConnStatus.OK or (self._owing and self._says_too_much())
         except OperationalError:
             ended = True
+        except BaseException:
+            # A signal handler raised: what was read may have been for anybody.
+            self._end()
+            raise
         if ended:
             self._end()
 
@@ -192,8 +206,9 @@ class Connection:
     def _settle(self) -> None:
         self._owing = False
         preparing, self._preparing = self._preparing, None
-        if preparing is not None and self._result is not None and self._result.status == pq.ExecStatus.FATAL_ERROR:
-            self._prepared.discard(preparing)
+        if preparing is not None and self._result is not None and self._result.status != pq.ExecStatus.FATAL_ERROR:
+            # Not before: a statement that is not there could never be run, and one of that name never made.
+            self._prepared.add(preparing)
         if self._reply is not None:
             _resolve(self._reply)
 
@@ -211,13 +226,18 @@ class Connection:
         if self._is_open:
             self._is_open = False
             self._on_end = None
-            if not self._loop.is_closed():
-                self._loop.remove_reader(self.fileno)
-                self._loop.remove_writer(self.fileno)
-            _open.discard(self)
-            socket.close(self.fileno)
-            self._conn.finish()
-            self._settle()
+            try:
+                if not self._loop.is_closed():
+                    self._loop.remove_reader(self.fileno)
+                    self._loop.remove_writer(self.fileno)
+                _open.discard(self)
+            finally:
+                # Also if a signal handler raises: as long as one of the two is open, the server keeps what is locked.
+                try:
+                    socket.close(self.fileno)
+                finally:
+                    self._conn.finish()
+                    self._settle()
 
     def __del__(self) -> None:
         # Whoever was interrupted on the way to closing it is told nothing: it is closed all the same.

@@ -23,6 +23,8 @@ from fencepost.errors import Unavailable
 TUPLES_OK = int(pq.ExecStatus.TUPLES_OK)
 COPYING = (pq.ExecStatus.COPY_IN, pq.ExecStatus.COPY_OUT, pq.ExecStatus.COPY_BOTH)
 LEAST_DIAL = 1.0
+# A statement of that name is prepared already.
+PREPARED = "42P05"
 # The schema is made once, and whoever comes while it is being made waits for that. In ms.
 SCRIPT_PATIENCE = 5000
 
@@ -39,7 +41,6 @@ class Connection:
         "_patience",
         "_poll",
         "_prepared",
-        "_preparing",
         "_turn",
         "_wait",
         "address",
@@ -51,11 +52,14 @@ class Connection:
 
     def __init__(self, conn: pq.abc.PGconn, address: Address, patience: float) -> None:
         self._conn = conn
+        self._is_open = False
         # So that no send waits for a server that does not read, for ever.
         conn.nonblocking = 1
         self.address = address
-        # Of our own: libpq closes its descriptor as soon as it sees the end, and the number is used again.
-        self.fileno = socket.dup(conn.socket)
+        # Of our own: libpq closes its descriptor as soon as it sees the end, and the number is used again. By a step of
+        # a loop, which is no call: a signal handler that raises after one would leave it open for ever.
+        for self.fileno in map(socket.dup, (conn.socket,)):
+            self._is_open = True
         self.pid = conn.backend_pid
         self.pooled = True
         self.used_at = monotonic()
@@ -65,13 +69,12 @@ class Connection:
         self._wait = self._poll.poll
         # Empty while a pooler may be in between.
         self._prepared: set[bytes] = set()
-        # What is being prepared: its answer may be read by somebody else.
-        self._preparing: bytes | None = None
         # Others may be in no hurry. Whoever has no turn in its time is as good as not answered.
         self._turn = runtime.Turn(Unavailable, patience)
-        self._owing = False
+        # Whether an answer is to come; the name, if that is about a statement that is being prepared: whoever asked may
+        # not have stayed. A signal handler may have raised before it was asked for, or after it was read.
+        self._owing: bool | bytes = False
         self._asked_at = monotonic()
-        self._is_open = True
         _open.add(self)
 
     @property
@@ -142,6 +145,9 @@ class Connection:
             while True:
                 left = until - boottime()
                 result = self._read(monotonic() + min(left, LONGEST_NAP))
+                if result is None and not self._owing:
+                    # A signal handler raised, before it was asked for or after it was read.
+                    raise lost(self.address, "its answer was lost with whoever waited for it")
                 if result is not None or left <= 0:
                     return result
         except OperationalError as error:
@@ -151,27 +157,24 @@ class Connection:
         if self._owing:
             self._pay()
         if not self.pooled and query.name not in self._prepared:
-            # Noted before the answer, which we may not stay for: the server would not let us name it twice.
-            self._prepared.add(query.name)
-            self._preparing = query.name
             self._asked_at = monotonic()
-            self._owing = True
+            self._owing = query.name
             self._conn.send_prepare(query.name, query.text)
             self._pay(own=True)
 
     def _pay(self, *, own: bool = False) -> None:
         """Read what is owed. An error in it is for whoever asked, who may not have stayed."""
-        preparing, self._preparing = self._preparing, None
-        began_at = monotonic()
+        preparing, began_at = self._owing, monotonic()
         try:
-            if self._read(monotonic() + self._patience / 1000) is None:
-                self._preparing = preparing
+            answered = self._read(began_at + self._patience / 1000) is not None
+            if self._owing:
                 raise late(self.address, min(self._patience / 1000, monotonic() - began_at))
-        except ServerError:
-            if preparing is not None:
-                self._prepared.discard(preparing)
-            if own:
+        except ServerError as error:
+            answered = error.state == PREPARED
+            if own and not answered:
                 raise
+        if answered and isinstance(preparing, bytes):
+            self._prepared.add(preparing)
 
     def _read(self, until: float, result: pq.abc.PGresult | None = None) -> pq.abc.PGresult | None:
         """The last result of what was sent, or the first error among them; None if it is not all there at `until`."""
@@ -255,14 +258,20 @@ class Connection:
     def close(self) -> None:
         if self._is_open:
             self._is_open = False
-            watch.remove(self.fileno)
-            _open.discard(self)
-            socket.close(self.fileno)
-            self._conn.finish()
+            try:
+                watch.remove(self.fileno)
+                _open.discard(self)
+            finally:
+                # Also if a signal handler raises: as long as one of the two is open, the server keeps what is locked.
+                try:
+                    socket.close(self.fileno)
+                finally:
+                    self._conn.finish()
 
     def __del__(self) -> None:
         # Whoever was interrupted on the way to closing it is told nothing: it is closed all the same.
-        self.close()
+        if getattr(self, "_is_open", False):
+            self.close()
 
     def disown(self) -> None:
         """In a forked child: the connection is the parent's, so nothing is said, and the child's copy is shut."""

@@ -32,7 +32,11 @@ class Ear:
         self._connection = connection
         self.is_open = True
         if connection is not None and unattended:
-            watch.news(connection.fileno, lambda: self._hear(connection))
+            try:
+                watch.news(connection.fileno, lambda: self._hear(connection))
+            except BaseException:
+                self.close()
+                raise
 
     def wait(self, waiter: Waiter, until: float) -> None:
         """Return when the waiter has news, or at `until`. `Unavailable` if nothing can be heard any more."""
@@ -78,3 +82,7 @@ class Ear:
                 self._deliver(notice)
         except Unavailable:
             self.close()
+        except BaseException:
+            # A signal handler raised: what was read may be news for others, who look for it once nothing is heard.
+            self.close()
+            raise
