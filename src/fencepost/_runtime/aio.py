@@ -13,6 +13,7 @@ from fencepost._runtime.timeout import DONTWAIT
 T = TypeVar("T")
 Work: TypeAlias = Callable[[], Coroutine[Any, Any, T]]
 Mutex = asyncio.Lock
+Cancelled = asyncio.CancelledError
 sleep = asyncio.sleep
 in_thread = asyncio.to_thread
 

@@ -10,6 +10,8 @@ from fencepost._runtime import fork
 from fencepost._runtime.lookup import numeric
 
 ROOM = 65_536
+# Why a connection has ended, if a signal handler raised while something was said on it.
+INTERRUPTED = "somebody was interrupted on it"
 
 
 class Protocol(asyncio.BufferedProtocol):
@@ -24,6 +26,8 @@ class Protocol(asyncio.BufferedProtocol):
 
     def __init__(self) -> None:
         self.error: BaseException | None = None
+        # Whether all who wait were told of the end: a signal handler may raise in the midst of that.
+        self._is_told = False
         self._transport: asyncio.Transport | None = None
         self._room = memoryview(bytearray(ROOM))
         _open.add(self)
@@ -48,11 +52,17 @@ class Protocol(asyncio.BufferedProtocol):
         of it there, and the parent is deaf. So `nothing` takes the place of the child's copy of the socket: whatever
         is done with it from now on, by us or by the loop, the parent does not notice.
         """
+        self._is_told = True
         if self.error is None:
             self.error = ConnectionError("the connection belongs to the parent of this process")
             ours = None if self._transport is None else self._transport.get_extra_info("socket")
             if ours is not None and ours.fileno() >= 0:
                 os.dup2(nothing, ours.fileno(), inheritable=False)
+
+
+def ended_by(error: BaseException | None, otherwise: str) -> Exception:
+    """What to tell users of a connection that has ended. What a signal handler raised in a callback is not theirs."""
+    return error if isinstance(error, OSError | ValueError) else ConnectionError(otherwise)
 
 
 async def dial(protocol: Protocol, host: str, port: int, tls: ssl.SSLContext | None, patience: float) -> None:

@@ -93,7 +93,9 @@ class _Eventfd:
     __slots__ = ("fd",)
 
     def __init__(self) -> None:
-        self.fd = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
+        # By a step of a loop, which is no call: a signal handler that raises after one would leave it open for ever.
+        for self.fd in map(os.eventfd, (0,), (os.EFD_NONBLOCK | os.EFD_CLOEXEC,)):
+            pass
 
     def set(self) -> None:
         os.eventfd_write(self.fd, 1)
@@ -105,7 +107,9 @@ class _Eventfd:
             pass
 
     def __del__(self) -> None:
-        os.close(self.fd)
+        # Whoever made it may have been interrupted.
+        if hasattr(self, "fd"):
+            os.close(self.fd)
 
 
 class SocketAlarm:

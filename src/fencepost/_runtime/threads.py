@@ -26,6 +26,10 @@ Mutex = Lock
 sleep = time.sleep
 
 
+class Cancelled(BaseException):
+    """Raised in no thread: none can be interrupted from outside."""
+
+
 class Event(threading.Event):
     """A flag that threads wait for. It has no lock that an exception out of a signal handler could leave taken.
 

@@ -73,4 +73,6 @@ class Intake:
             raise ValueError("an answer came that nobody asked for")
         if zxid > self.last_zxid:
             self.last_zxid = zxid
-        self.pending.popleft()[1].add(Reply(error, data[jute.HEADER :]))
+        self.pending[0][1].add(Reply(error, data[jute.HEADER :]))
+        # Not before: a signal handler may raise, and whoever is still there is told of the end that follows.
+        self.pending.popleft()

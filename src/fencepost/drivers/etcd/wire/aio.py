@@ -7,7 +7,7 @@ from typing import Any, cast
 from fencepost._runtime import aio as runtime
 from fencepost._runtime.clock import boottime
 from fencepost._runtime.lobby import Lobby
-from fencepost._runtime.protocol import Protocol, dial
+from fencepost._runtime.protocol import INTERRUPTED, Protocol, dial, ended_by
 from fencepost.core.malformed import Malformed
 from fencepost.drivers.etcd import answer, request
 from fencepost.drivers.etcd.endpoint import Address, Endpoints
@@ -64,11 +64,15 @@ class Connection(Protocol):
         except ConnectionError as error:
             future.set_exception(error)
             return future
-        self._pending[stream] = (future, self._loop.time())
-        if path in request.KEPT_OPEN:
-            self._kept_open.add(stream)
-        if self._timer is None:
-            self._timer = self._loop.call_later(self._patience, self._check)
+        try:
+            self._pending[stream] = (future, self._loop.time())
+            if path in request.KEPT_OPEN:
+                self._kept_open.add(stream)
+            if self._timer is None:
+                self._timer = self._loop.call_later(self._patience, self._check)
+        except BaseException:
+            self.end(ConnectionError(INTERRUPTED))
+            raise
         return future
 
     def start(self, path: str, body: bytes, *, last: bool = True) -> Stream:
@@ -77,12 +81,21 @@ class Connection(Protocol):
             method = self._methods[path] = self._endpoints.method(path, self.address)
         if self.error is not None:
             raise ConnectionError(str(self.error) or "the connection was lost") from self.error
-        stream, data = self._talk.call(method, body, last=last)
-        self._write(data)
+        try:
+            stream, data = self._talk.call(method, body, last=last)
+            self._write(data)
+        except BaseException:
+            # The server would not understand what comes next.
+            self.end(ConnectionError(INTERRUPTED))
+            raise
         return stream
 
     def say(self, stream: Stream, body: bytes) -> None:
-        self._write(self._talk.send(stream, body))
+        try:
+            self._write(self._talk.send(stream, body))
+        except BaseException:
+            self.end(ConnectionError(INTERRUPTED))
+            raise
 
     def forget_token(self) -> None:
         self._methods.clear()
@@ -99,9 +112,13 @@ class Connection(Protocol):
             self._outbox.append(data)
 
     def _flush(self) -> None:
-        if self._outbox and self._transport is not None:
-            self._transport.write(b"".join(self._outbox))
-        self._outbox.clear()
+        try:
+            if self._outbox and self._transport is not None:
+                self._transport.write(b"".join(self._outbox))
+            self._outbox.clear()
+        except BaseException:
+            self.end(ConnectionError(INTERRUPTED))
+            raise
 
     def data_received(self, data: bytes) -> None:
         try:
@@ -124,8 +141,6 @@ class Connection(Protocol):
             if self.on_stream is not None:
                 self.on_stream(stream)
         elif stream.done:
-            del self._pending[stream]
-            self._kept_open.discard(stream)
             future = pending[0]
             if not future.done():
                 try:
@@ -135,35 +150,44 @@ class Connection(Protocol):
                 except ValueError as error:
                     future.set_exception(error)
                     raise
+            self._forget(stream)
         elif stream in self._kept_open and (messages := stream.messages()):
-            del self._pending[stream]
-            self._kept_open.discard(stream)
             self._write(self._talk.cancel(stream))
             if not pending[0].done():
                 pending[0].set_result(messages[0])
+            self._forget(stream)
+
+    def _forget(self, stream: Stream) -> None:
+        """Not before it is answered: a signal handler may raise, and whoever is still there is told of the end."""
+        self._pending.pop(stream, None)
+        self._kept_open.discard(stream)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self.end(exc or ConnectionError("the server closed the connection"))
+        self.end(ended_by(exc, "the server closed the connection"))
 
     def _check(self) -> None:
         """One timer for all: the oldest call is the first to be late, and then all behind it are."""
-        self._timer = None
-        if self._pending:
-            sent_at = next(iter(self._pending.values()))[1]
-            left = sent_at + self._patience - self._loop.time()
-            if left <= 0:
-                self.end(TimeoutError())
-            else:
-                self._timer = self._loop.call_later(left, self._check)
+        try:
+            self._timer = None
+            if self._pending:
+                sent_at = next(iter(self._pending.values()))[1]
+                left = sent_at + self._patience - self._loop.time()
+                if left <= 0:
+                    self.end(TimeoutError())
+                else:
+                    self._timer = self._loop.call_later(left, self._check)
+        except BaseException:
+            self.end(ConnectionError(INTERRUPTED))
+            raise
 
     def end(self, error: BaseException) -> None:
-        if self.error is not None:
+        if self._is_told:
             return
-        self.error = error
-        if self._timer is not None:
-            self._timer.cancel()
+        self.error = self.error or error
         if self._transport is not None and not self._loop.is_closed():
             self._transport.abort()
+        if self._timer is not None:
+            self._timer.cancel()
         futures: list[asyncio.Future[Any]] = [self._greeted, *(future for future, _ in self._pending.values())]
         for future in futures:
             if not future.done() and not self._loop.is_closed():
@@ -173,6 +197,7 @@ class Connection(Protocol):
         self._pending.clear()
         if self.on_end is not None:
             self.on_end()
+        self._is_told = True
 
 
 async def _connect(endpoints: Endpoints, address: Address, share: float, patience: float) -> Connection:
@@ -190,10 +215,12 @@ async def _connect(endpoints: Endpoints, address: Address, share: float, patienc
 class Link:
     """The connection to one cluster, made when it is needed, and again after it was lost."""
 
+    # Until there is one; whoever makes this may be interrupted.
+    _connection: Connection | None = None
+
     def __init__(self, endpoints: Endpoints, patience: float) -> None:
         self.endpoints = endpoints
         self.patience = patience
-        self._connection: Connection | None = None
         self._connecting = runtime.Mutex()
         self._closed = False
 

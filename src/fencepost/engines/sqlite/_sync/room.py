@@ -117,9 +117,11 @@ class Room:
                 elif len(self._places) > 1:
                     # It was found empty: what comes from here on fills it anew.
                     count = 0
-        except (Exception, KeyboardInterrupt, SystemExit) as error:
-            # What we may have taken out of the box, and not handed out, is lost: all must look. (A cancelled task
-            # has taken nothing.)
+        except runtime.Cancelled:
+            # Such a task has taken nothing.
+            raise
+        except BaseException as error:
+            # What we may have taken out of the box, and not handed out, is lost: all must look.
             self._hand_out(None)
             # Or the mailbox was closed under us, for good or for a new one, and every place stirred.
             left_us = self._closed or self._box.name != self._address

@@ -7,7 +7,7 @@ from typing import cast
 
 from fencepost._runtime import aio as runtime
 from fencepost._runtime.clock import LONGEST_NAP, boottime
-from fencepost._runtime.protocol import Protocol, dial
+from fencepost._runtime.protocol import INTERRUPTED, Protocol, dial, ended_by
 from fencepost.engines.zookeeper.frame import Intake, OnEvent
 from fencepost.engines.zookeeper.jute import Reply, buffer, frame
 from fencepost.engines.zookeeper.waiter import Waiter
@@ -70,17 +70,22 @@ class Connection(Protocol):
         slot = _Slot(len(requests), self._loop)
         pending = self._intake.pending
         alone = not pending
-        for request in requests:
-            self._xid = xid = self._xid % 0x7FFFFFFF + 1
-            pending.append((xid, slot))
-            self._outbox.append(frame(xid, request))
-        # Write now if nothing is on its way; else together with what others write in this turn of the loop.
-        if alone:
-            self._flush()
-        elif len(self._outbox) == len(requests):
-            self._loop.call_soon(self._flush)
-        if self._timer is None:
-            self._timer = self._loop.call_later(self._patience, self._check)
+        try:
+            for request in requests:
+                self._xid = xid = self._xid % 0x7FFFFFFF + 1
+                pending.append((xid, slot))
+                self._outbox.append(frame(xid, request))
+            # Write now if nothing is on its way; else together with what others write in this turn of the loop.
+            if alone:
+                self._flush()
+            elif len(self._outbox) == len(requests):
+                self._loop.call_soon(self._flush)
+            if self._timer is None:
+                self._timer = self._loop.call_later(self._patience, self._check)
+        except BaseException:
+            # Who comes next would wait for an answer to what was not sent.
+            self.end(ConnectionError(INTERRUPTED))
+            raise
         return await slot.future
 
     async def wait(self, waiter: Waiter, until: float) -> None:
@@ -96,13 +101,13 @@ class Connection(Protocol):
             self._waiting.remove(waiter)
 
     def end(self, error: BaseException) -> None:
-        if self.error is not None:
+        if self._is_told:
             return
-        self.error = error
-        if self._timer is not None:
-            self._timer.cancel()
+        self.error = self.error or error
         if self._transport is not None and not self._loop.is_closed():
             self._transport.abort()
+        if self._timer is not None:
+            self._timer.cancel()
         for _, slot in self._intake.pending:
             assert isinstance(slot, _Slot)
             if not slot.future.done():
@@ -112,26 +117,35 @@ class Connection(Protocol):
         self._intake.pending.clear()
         for waiter in self._waiting:
             waiter.ring()
+        self._is_told = True
 
     def _broken(self) -> ConnectionError:
         return ConnectionError(str(self.error or "") or "the connection has ended")
 
     def _flush(self) -> None:
-        if self._outbox and self._transport is not None:
-            self._transport.write(b"".join(self._outbox))
-        self._outbox.clear()
+        try:
+            if self._outbox and self._transport is not None:
+                self._transport.write(b"".join(self._outbox))
+            self._outbox.clear()
+        except BaseException:
+            self.end(ConnectionError(INTERRUPTED))
+            raise
 
     def _check(self) -> None:
         """One timer for all: the oldest request is the first to be late, and then all behind it are."""
-        self._timer = None
-        if self._intake.pending:
-            slot = self._intake.pending[0][1]
-            assert isinstance(slot, _Slot)
-            left = slot.sent_at + self._patience - self._loop.time()
-            if left <= 0:
-                self.end(TimeoutError())
-            else:
-                self._timer = self._loop.call_later(left, self._check)
+        try:
+            self._timer = None
+            if self._intake.pending:
+                slot = self._intake.pending[0][1]
+                assert isinstance(slot, _Slot)
+                left = slot.sent_at + self._patience - self._loop.time()
+                if left <= 0:
+                    self.end(TimeoutError())
+                else:
+                    self._timer = self._loop.call_later(left, self._check)
+        except BaseException:
+            self.end(ConnectionError(INTERRUPTED))
+            raise
 
     # What the event loop calls
 
@@ -149,11 +163,12 @@ class Connection(Protocol):
             self.end(error)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self.end(exc or ConnectionError("the server closed the connection"))
+        self.end(ended_by(exc, "the server closed the connection"))
 
     def __del__(self) -> None:
         # Whoever was interrupted on the way to closing it is told nothing: the socket is closed all the same.
-        self.end(ConnectionError("forgotten here"))
+        if hasattr(self, "_waiting"):
+            self.end(ConnectionError("forgotten here"))
 
 
 class _Failing:

@@ -47,6 +47,9 @@ class _Slot:
 
 
 class Connection:
+    # Until it is opened; whoever makes it may be interrupted.
+    _socket: socket.socket | None = None
+
     def __init__(self, patience: float, on_event: OnEvent) -> None:
         self.error: BaseException | None = None
         # No more callers are wanted; those who are there are served.
@@ -54,7 +57,6 @@ class Connection:
         self._patience = patience
         self._intake = Intake(on_event)
         self._xid = 0
-        self._socket: socket.socket | None = None
         self._read_at = monotonic()
         self._sending = runtime.Mutex()
         self._watch = Watch()

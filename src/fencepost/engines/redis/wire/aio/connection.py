@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import cast
 
 from fencepost._runtime import fork
-from fencepost._runtime.protocol import Protocol, dial
+from fencepost._runtime.protocol import INTERRUPTED, Protocol, dial, ended_by
 from fencepost.engines.redis.address import Address
 from fencepost.engines.redis.pulse import PING, Pulse
 from fencepost.engines.redis.resp import Parser, Reply, ReplyError
@@ -45,15 +45,20 @@ class Connection(Protocol):
             future.set_exception(self.error or ConnectionError("not connected"))
             return future
         pending = self._pending
-        if not pending:
-            self._transport.write(command)
-        else:
-            if not self._outbox:
-                self._loop.call_soon(self._flush)
-            self._outbox.append(command)
-        pending.append((future, self._loop.time()))
-        if self._timer is None:
-            self._timer = self._loop.call_later(self._patience, self._check)
+        try:
+            if not pending:
+                self._transport.write(command)
+            else:
+                if not self._outbox:
+                    self._loop.call_soon(self._flush)
+                self._outbox.append(command)
+            pending.append((future, self._loop.time()))
+            if self._timer is None:
+                self._timer = self._loop.call_later(self._patience, self._check)
+        except BaseException:
+            # Its answer would be taken for that of the next.
+            self.end(ConnectionError(INTERRUPTED))
+            raise
         return future
 
     def listen(self, on_push: Callable[[Reply], None]) -> None:
@@ -69,15 +74,21 @@ class Connection(Protocol):
             # What answers it is no reply, and has no place: a message may come before it.
             if not self._pending and pulse.asks(self._loop.time()):
                 self._transport.write(PING)
+            self._loop.call_later(pulse.patience / 2, self._beat, pulse)
         except TimeoutError as error:
             self.end(error)
-        else:
-            self._loop.call_later(pulse.patience / 2, self._beat, pulse)
+        except BaseException:
+            self.end(ConnectionError(INTERRUPTED))
+            raise
 
     def _flush(self) -> None:
-        if self._outbox and self._transport is not None:
-            self._transport.write(b"".join(self._outbox))
-        self._outbox.clear()
+        try:
+            if self._outbox and self._transport is not None:
+                self._transport.write(b"".join(self._outbox))
+            self._outbox.clear()
+        except BaseException:
+            self.end(ConnectionError(INTERRUPTED))
+            raise
 
     def data_received(self, data: bytes) -> None:
         try:
@@ -88,9 +99,11 @@ class Connection(Protocol):
         pending = self._pending
         for reply in replies:
             if pending:
-                future = pending.popleft()[0]
+                future = pending[0][0]
                 if not future.done():
                     future.set_result(reply)
+                # Not before: a signal handler may raise, and whoever is still there is told of the end that follows.
+                pending.popleft()
             elif self._on_push is not None and self._pulse is not None:
                 self._pulse.hear(self._loop.time())
                 self._on_push(reply)
@@ -100,30 +113,34 @@ class Connection(Protocol):
                 return
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self.end(exc or ConnectionError("the server closed the connection"))
+        self.end(ended_by(exc, "the server closed the connection"))
 
     def _check(self) -> None:
         """One timer for all: the oldest command is the first to be late, and then all behind it are."""
-        self._timer = None
-        if self._pending:
-            left = self._pending[0][1] + self._patience - self._loop.time()
-            if left <= 0:
-                self.end(TimeoutError())
-            else:
-                self._timer = self._loop.call_later(left, self._check)
+        try:
+            self._timer = None
+            if self._pending:
+                left = self._pending[0][1] + self._patience - self._loop.time()
+                if left <= 0:
+                    self.end(TimeoutError())
+                else:
+                    self._timer = self._loop.call_later(left, self._check)
+        except BaseException:
+            self.end(ConnectionError(INTERRUPTED))
+            raise
 
     def end(self, error: BaseException) -> None:
-        if self.error is not None:
+        if self._is_told:
             return
-        self.error = error
+        self.error = self.error or error
         if self._generation != fork.generation():
             # The child of a fork shares its parent's event loop down to the kernel: to take the socket out of it
             # here would deafen the parent.
             return
-        if self._timer is not None:
-            self._timer.cancel()
         if self._transport is not None and not self._loop.is_closed():
             self._transport.abort()
+        if self._timer is not None:
+            self._timer.cancel()
         for future, _ in self._pending:
             if not future.done():
                 future.set_exception(error)
@@ -132,6 +149,7 @@ class Connection(Protocol):
         self._pending.clear()
         if self.on_end is not None:
             self.on_end()
+        self._is_told = True
 
 
 async def connect(address: Address, patience: float) -> Connection:

@@ -14,10 +14,12 @@ from fencepost.errors import EngineError, Unavailable
 class Link:
     """The connection to one server, made when it is needed, and again after it was lost."""
 
+    # Until there is one; whoever makes this may be interrupted.
+    _connection: Connection | None = None
+
     def __init__(self, address: Address, patience: float) -> None:
         self.address = address
         self.patience = patience
-        self._connection: Connection | None = None
         self._connecting = runtime.Mutex()
         self._closed = False
 
