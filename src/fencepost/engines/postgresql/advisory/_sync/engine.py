@@ -447,7 +447,7 @@ class AdvisoryEngine:
 
     # Inside
 
-    def _another(self, lease: OurLease) -> None:
+    def _another(self, lease: OurLease) -> OurHold:
         """One connection more, for whoever takes it."""
         mark = object()
         hold = Hold(self._usher.connect(lease.holder, lease.ttl), users={mark})
@@ -462,6 +462,7 @@ class AdvisoryEngine:
             raise
         finally:
             hold.users.discard(mark)
+        return hold
 
     def _disconnect(self, lease: OurLease) -> None:
         for hold in list(lease.holds):
