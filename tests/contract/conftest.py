@@ -1,11 +1,12 @@
 """Every test of the contract runs at the sites that the matrix names for its chapter."""
 
+import random
 from collections.abc import Iterator
 
 import pytest
 
 from fencepost.testing.contract import CHAPTERS, SITES, Site
-from tests.contract.matrix import is_quick, schemes_of
+from tests.contract.matrix import ADVERSARIES, is_quick, schemes_of
 from tests.contract.strangers import strangers_at
 from tests.support.tier import engine_of
 
@@ -17,6 +18,11 @@ def site(request: pytest.FixtureRequest) -> Iterator[Site]:
     with SITES[request.param]() as site:
         site.strangers.update(strangers_at(request.param))
         yield site
+
+
+@pytest.fixture
+def fencepost_dice(dice: random.Random) -> random.Random:
+    return dice
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -31,7 +37,8 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 def _marks(scheme: str, law: str, test: str) -> list[pytest.MarkDecorator]:
-    return [] if is_quick(scheme, law, test) else [pytest.mark.slow]
+    storm = [pytest.mark.storm] if law in ADVERSARIES else []
+    return storm if is_quick(scheme, law, test) else [*storm, pytest.mark.slow]
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:

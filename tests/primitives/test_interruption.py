@@ -14,7 +14,7 @@ from tests.support.interruption import Stop, interrupt_at
 
 pytestmark = pytest.mark.unit
 # No Python code is safe there: the interpreter has not entered the `try` of it yet.
-UNSAFE = ("call __enter__", "call __exit__", "c_return _getframe")
+UNSAFE = ("call __enter__", "call __exit__")
 # What is called before a session counts as closed.
 BEFORE_CLOSING = ("close", "is_gone", "check_open", "home")
 
@@ -85,6 +85,53 @@ def test_who_is_interrupted_at_any_line_of_an_inner_block_of_a_lock_holds_it_in_
         outer = lock.acquire()
         assert every_step(inner, check) > 20
         check("at the end")
+
+
+def release_one(session: fencepost.Session) -> tuple[list[fencepost.Grant], Callable[[], object]]:
+    grant = session.lock("a").acquire()
+    return [grant], grant.release
+
+
+def release_several(session: fencepost.Session) -> tuple[list[fencepost.Grant], Callable[[], object]]:
+    grants = session.lock_all(["a", "b"]).acquire()
+    return list(grants.values()), grants.release
+
+
+@pytest.mark.parametrize("make", [release_one, release_several])
+def test_a_grant_never_says_that_it_is_held_when_its_release_was_interrupted_and_it_is_not(
+    make: Callable[[fencepost.Session], tuple[list[fencepost.Grant], Callable[[], object]]],
+) -> None:
+    with fencepost.connect(f"memory://{make.__name__}", ttl=600) as session:
+        for point in itertools.count():
+            grants, release = make(session)
+            where = interrupt_at(point, release)
+            session.keeper().settlement.settle_all()
+            held = session.names()
+            assert [grant.name for grant in grants if grant.held] == held, where
+            for grant in grants:
+                if grant.held:
+                    grant.release()
+            if where is None:
+                break
+    assert point > 20
+
+
+def leave_by_block(session: fencepost.Session) -> None:
+    with session.lock("a"):
+        pass
+
+
+def test_a_block_whose_code_is_looked_for_as_it_is_interrupted_is_given_back() -> None:
+    with fencepost.connect("memory://interrupted-exit", ttl=600) as session:
+        seen = []
+        for point in itertools.count():
+            where = interrupt_at(point, lambda: leave_by_block(session))
+            if where is None:
+                break
+            seen.append(where)
+            session.keeper().settlement.settle_all()
+            assert session.names() == [], where
+        assert [where for where in seen if "_getframe" in where]
 
 
 def test_who_is_interrupted_as_it_becomes_a_worker_keeps_no_partition(monkeypatch: pytest.MonkeyPatch) -> None:

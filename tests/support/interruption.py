@@ -1,54 +1,41 @@
-"""An exception out of a signal handler, at each point of an engine's call where the interpreter takes signals.
-
-These are the start of a Python function and the return of a call into C. Raising there is what Ctrl-C, or a handler
-of SIGALRM that raises, does; raising before any bytecode would also do what no signal can.
-"""
+"""An exception out of a signal handler, at each point of an engine's call where the interpreter takes signals."""
 
 import itertools
-import sys
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from types import FrameType
 from typing import Any, Protocol
 
 from fencepost.contract.answer import Granted, Queued
 from fencepost.core.claim import Ask, Claim, Mode, Request
 from fencepost.core.holder import Holder
+from fencepost.errors import Unavailable
+from fencepost.testing.contract.interruption.point import KINDS, Points, Stop
 
+__all__ = ["ACTS", "Stop", "every_point", "interrupt_at"]
 # Leases are 60 s, and so long do those wait whom nobody tells.
 TTL = 60.0
 AT_ONCE = 20.0
 _number = itertools.count(1)
 
 
-class Stop(Exception):
-    """What the handler raises."""
+class _Points(Points):
+    """Those of the tests themselves are none."""
+
+    def wants(self, frame: FrameType, what: str) -> bool:
+        return super().wants(frame, what) and not frame.f_globals.get("__name__", "").startswith("tests.")
 
 
-def interrupt_at(point: int, work: Callable[[], object]) -> str | None:
+def interrupt_at(point: int, work: Callable[[], object], kind: type[BaseException] = Stop) -> str | None:
     """Run `work`, interrupted at its point of that number: where that was, or None if it has fewer."""
-    left = itertools.count(point, -1)
-    where: str | None = None
-
-    def profile(frame: FrameType, kind: str, argument: Any) -> None:
-        nonlocal where
-        if kind not in ("call", "c_return") or where is not None:
-            return
-        if not frame.f_globals.get("__name__", "").startswith(("fencepost.", "threading")):
-            return
-        if next(left) == 0:
-            name = getattr(argument, "__name__", frame.f_code.co_name)
-            where = f"point {point}: {kind} {name} at {frame.f_code.co_filename}:{frame.f_lineno}"
-            raise Stop
-
-    sys.setprofile(profile)
+    points = _Points(point, kind)
     try:
-        work()
-    except Stop:
-        assert where is not None
-    finally:
-        sys.setprofile(None)
-    return where
+        with points:
+            work()
+    except kind:
+        assert points.where is not None
+    return points.where
 
 
 class Party:
@@ -56,7 +43,7 @@ class Party:
 
     def __init__(self, engine: Any) -> None:
         self.engine = engine
-        self.holder = Holder(f"party-{next(_number)}", "party")
+        self.holder = Holder(f"{next(_number):024x}", "party")
         engine.lease_open(self.holder, TTL)
 
     def request(self, ask: Ask) -> Request:
@@ -84,11 +71,18 @@ class Waiter(threading.Thread):
         super().__init__(daemon=True)
         self.party, self.queued = party, queued
         self.answer: Any = queued
+        self._ask: Callable[[], Any] = lambda: party.engine.wait(queued, TTL)
         self.start()
 
     def run(self) -> None:
         while isinstance(self.answer, Queued):
-            self.answer = self.party.engine.wait(self.answer, TTL)
+            # As a session does.
+            try:
+                self.answer = self._ask()
+            except Unavailable:
+                self._ask = lambda: self.party.engine.claim(self.queued.request, wait=True)
+            else:
+                self._ask = lambda: self.party.engine.wait(self.answer, TTL)
 
     def served(self) -> Claim:
         self.join(AT_ONCE)
@@ -199,7 +193,8 @@ def closing_the_lease(scene: Scene) -> Any:
     engine, holder = scene.actor.engine, scene.actor.holder
 
     def settle() -> None:
-        engine.lease_close(holder)
+        with suppress(Unavailable):
+            engine.lease_close(holder)
         engine.lease_open(holder, TTL)
 
     return lambda: engine.lease_close(holder), settle, waiter
@@ -215,15 +210,17 @@ ACTS = (
 )  # fmt: skip
 
 
-def every_point(make: Callable[[], Any], act: Act, locked: Callable[[Any], bool]) -> int:
+def every_point(
+    make: Callable[[], Any], act: Act, locked: Callable[[Any], bool] = lambda engine: False, *, stride: int = 1
+) -> int:
     """Interrupt the act at each of its points, settle it, and see that everybody is served. How many there were.
 
-    `locked` says whether an engine that nobody is in keeps something locked.
+    `locked` says whether an engine that nobody is in keeps something locked. With a `stride`, not at each.
     """
-    for point in itertools.count():
+    for turn, point in enumerate(itertools.count(step=stride)):
         scene = Scene(make, f"it {point}")
         do, settle, waiter = act(scene)
-        where = interrupt_at(point, do)
+        where = interrupt_at(point, do, KINDS[turn % 2])
         # Before anything else, which would wait for ever.
         assert not locked(scene.actor.engine), f"locked after {where}"
         try:

@@ -1,5 +1,6 @@
 """For pytest: a virtual world for tests of code that takes locks, and the contract suite for engines."""
 
+import random
 from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -29,6 +30,12 @@ def async_fencepost_world() -> "AsyncWorld":
     from fencepost.testing._async.world import AsyncWorld
 
     return AsyncWorld()
+
+
+@pytest.fixture
+def fencepost_dice(request: pytest.FixtureRequest) -> random.Random:
+    """Where tests of the contract take chance from: the same in every run, until you give it a seed of your own."""
+    return random.Random(request.node.name)
 
 
 def pytest_configure(config: pytest.Config) -> None:

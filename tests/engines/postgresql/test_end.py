@@ -299,6 +299,6 @@ def test_a_renewal_that_fails_leaves_no_connection_in_use(port: int, monkeypatch
             patch.setattr(session.engine, "_keep", fail)
             with pytest.raises(Unavailable, match="not now"):
                 session.engine.lease_renew(holder, 300, ())
-        assert [hold.users for hold in holds] == [0] * len(holds)
+        assert [hold.users for hold in holds] == [set()] * len(holds)
         for grant in shared:
             grant.release()

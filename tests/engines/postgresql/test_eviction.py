@@ -161,7 +161,7 @@ def test_a_name_that_another_thread_is_about_to_give_back_is_waited_for(port: in
         engine, request = session.engine, session.keeper().request((Ask("a"),))
         lease = engine._leases[held.holder.id]
         entry = lease.entries[held.claim.serial]
-        assert lease.grip(entry)
+        assert lease.grip(entry, object())
         answers: list[object] = []
         asking = threading.Thread(target=lambda: answers.append(engine.claim(request, wait=False)))
         asking.start()

@@ -1,5 +1,6 @@
 """Which connection holds what: asked by some while others change it."""
 
+import itertools
 import threading
 
 import pytest
@@ -7,6 +8,7 @@ import pytest
 from fencepost.core.claim import Ask, Request
 from fencepost.core.holder import Holder
 from fencepost.engines.postgresql.advisory.lease import Entry, Lease
+from tests.support.interruption import interrupt_at
 
 pytestmark = pytest.mark.unit
 
@@ -39,9 +41,34 @@ def test_nobody_waits_on_a_connection_that_somebody_visits_for_what_was_held_the
     entry = lease.begin(held, 0.0)
     assert entry is not None
     assert lease.granted(entry, 1)
-    assert lease.visit(entry)
+    mark = object()
+    assert lease.visit(entry, mark)
     lease.forget(entry)
     assert lease.begin(waiting, 0.0) is None
-    lease.done(entry.hold)
+    entry.hold.users.discard(mark)
     assert lease.begin(waiting, 0.0) is not None
-    assert not lease.visit(entry)
+    assert not lease.visit(entry, mark)
+
+
+def test_what_somebody_gripped_who_was_interrupted_then_is_for_others_to_change() -> None:
+    lease: Lease[object] = Lease(Holder("a", "a"), 60, object(), trip=5)
+    entry = lease.begin(Request(lease.holder, 1, (Ask("a"),)), 0.0)
+    assert entry is not None
+    assert lease.granted(entry, 1)
+    for point in itertools.count():
+        mark, other = object(), object()
+
+        def change(mark: object = mark) -> None:
+            try:
+                lease.grip(entry, mark)
+            except BaseException:
+                lease.loosen(entry, mark)
+                raise
+
+        where = interrupt_at(point, change)
+        if where is None:
+            break
+        assert not entry.hold.users, where
+        assert lease.grip(entry, other), where
+        lease.loosen(entry, other)
+    assert point > 1

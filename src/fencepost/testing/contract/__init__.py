@@ -15,6 +15,7 @@ OF_ENGINES = (
     "token",
     "time",
     "unknown",
+    "interruption",
     "late",
     "deadline",
     "waiting",

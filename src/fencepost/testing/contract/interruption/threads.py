@@ -4,13 +4,23 @@ One line is spared: the first of `__exit__`. No Python code can be safe there, b
 not entered its `try` yet; what an interruption leaves there ends with the session.
 """
 
+import itertools
 import linecache
+import random
 import sys
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from types import FrameType
-from typing import Any
+from typing import Any, TypeAlias
+
+from fencepost.testing.contract.interruption import point
+from fencepost.testing.contract.interruption.point import KINDS
 
 Interruption = KeyboardInterrupt
+Interrupted: TypeAlias = Callable[[Callable[[], object]], str | None]
+# Lines between two that `steps` names.
+STRIDE = 12
 
 # The layers where an interruption must leave nothing behind. The engine below is the other side: what it was told
 # is told, and an interruption inside of it is a call whose outcome is unknown, like one whose reply is lost.
@@ -66,3 +76,46 @@ def every_step(work: Callable[[], object], check: Callable[[str], None]) -> int:
         check(where)
         step += 1
     return step
+
+
+def steps(dice: random.Random) -> Iterator[int]:
+    """Some of them, as many as there are."""
+    return itertools.count(dice.randrange(STRIDE), STRIDE)
+
+
+class Points(point.Points):
+    def strike(self, work: Callable[[], object]) -> str | None:
+        """Do the work, and have come out of it what is raised at the point: where that was, if it came to it."""
+        try:
+            with self:
+                work()
+        except KINDS:
+            pass
+        else:
+            assert self.where is None, f"nothing came out of it, after {self.where}"
+        return self.where
+
+
+def bystander() -> AbstractContextManager[None]:
+    """What is begun inside is not interrupted: here, no other thread is in any case."""
+    return nullcontext()
+
+
+@contextmanager
+def reported() -> Iterator[list[str]]:
+    """Exceptions that went nowhere, and are not of ours."""
+    found: list[str] = []
+    before = sys.unraisablehook, threading.excepthook
+
+    def unraisable(what: "sys.UnraisableHookArgs") -> None:
+        if not isinstance(what.exc_value, (*KINDS, ResourceWarning)):
+            found.append(f"{what.exc_value!r} in {what.object!r}")
+
+    def in_thread(what: threading.ExceptHookArgs) -> None:
+        found.append(f"{what.exc_value!r} in {what.thread!r}")
+
+    sys.unraisablehook, threading.excepthook = unraisable, in_thread
+    try:
+        yield found
+    finally:
+        sys.unraisablehook, threading.excepthook = before

@@ -1,0 +1,67 @@
+"""A signal handler that raises, at any point of a call on a connection that is used again."""
+
+import gc
+import os
+from collections.abc import Iterator
+
+import pytest
+
+from fencepost.core.url import parse_url
+from fencepost.engines.postgresql import query
+from fencepost.engines.postgresql._sync.store import Store
+from fencepost.engines.postgresql.query import Query
+from fencepost.engines.postgresql.wire.threads import Connection
+from tests.engines.postgresql.conftest import at
+from tests.support.interruption import interrupt_at
+
+# What is dropped half made is closed when it is collected.
+pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning", "ignore::ResourceWarning")
+PATIENCE = 20.0
+FIRST, SECOND = Query("first", "SELECT 1, $1::int"), Query("second", "SELECT 2, $1::int")
+
+
+@pytest.fixture
+def store(port: int) -> Iterator[Store]:
+    store = Store(parse_url(at(port)), PATIENCE)
+    yield store
+    store.close()
+    gc.collect()
+
+
+def ask(connection: Connection, what: Query, number: bytes) -> tuple[bytes | None, ...]:
+    (row,) = query.rows(connection.call(what, number))
+    return tuple(row)
+
+
+@pytest.mark.parametrize("prepared", [False, True], ids=["a new statement", "a known one"])
+def test_an_answer_goes_to_who_asked_wherever_the_call_before_was_interrupted(store: Store, prepared: bool) -> None:
+    point = 0
+    while True:
+        connection = store.connect()
+        if prepared:
+            ask(connection, FIRST, b"0")
+        where = interrupt_at(point, lambda connection=connection: ask(connection, FIRST, b"1"))
+        for number in (b"2", b"3"):
+            assert ask(connection, SECOND, number) == (b"2", number), where
+            assert ask(connection, FIRST, number) == (b"1", number), where
+        connection.close()
+        if where is None:
+            break
+        point += 1
+    assert point > 10
+
+
+def test_a_connection_is_closed_wherever_its_closing_is_interrupted(store: Store) -> None:
+    point = 0
+    while True:
+        connection = store.connect()
+        where = interrupt_at(point, connection.close)
+        # As whoever forgets it.
+        connection.__del__()
+        with pytest.raises(OSError, match="Bad file descriptor"):
+            os.fstat(connection.fileno)
+        assert not connection.is_open, where
+        if where is None:
+            break
+        point += 1
+    assert point > 3
