@@ -69,7 +69,10 @@ class Agent:
         while self._free:
             self._free.pop().close()
 
-    __del__ = close
+    def __del__(self) -> None:
+        # Whoever makes it may be interrupted before there is anything to close.
+        if hasattr(self, "_free"):
+            self.close()
 
     def _take(self) -> Connection:
         while True:
