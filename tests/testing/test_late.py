@@ -1,12 +1,15 @@
 """The proxy that is late: what it keeps, whom it tells, and what it delivers."""
 
 import asyncio
+import contextlib
 import socket
 import threading
+import time
 from collections.abc import Iterator
 
 import pytest
 
+from fencepost.testing import late
 from fencepost.testing.condition import until
 from fencepost.testing.late import LateProxy
 from fencepost.testing.proxy import Proxy
@@ -32,10 +35,13 @@ class Listener:
             threading.Thread(target=self._serve, args=(stream,), daemon=True).start()
 
     def _serve(self, stream: socket.socket) -> None:
-        with stream:
+        with stream, contextlib.suppress(OSError):
             while data := stream.recv(100):
                 self.heard.append(data)
                 stream.sendall(b"%d" % len(data))
+                while data == b"listen":
+                    stream.sendall(b"news")
+                    time.sleep(late.SILENCE / 10)
 
     def close(self) -> None:
         self._socket.shutdown(socket.SHUT_RDWR)
@@ -96,3 +102,18 @@ def test_what_lags_is_overtaken_on_another_connection_and_arrives_though_its_sen
         overtaken.set()
         until(lambda: len(listener.heard) == 2)
     assert listener.heard == [b"later", b"early"]
+
+
+def test_a_server_that_is_never_silent_is_heard_out_for_a_while(
+    listener: Listener, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(late, "PATIENCE", 1.5)
+    with LateProxy(listener.port) as proxy, socket.create_connection(("127.0.0.1", proxy.port)) as client:
+        client.sendall(b"hi")
+        assert client.recv(9) == b"2"
+        proxy.detain()
+        client.sendall(b"listen")
+        until(lambda: proxy.kept == 6)
+        proxy.hang_up()
+        proxy.deliver()
+    assert listener.heard == [b"hi", b"listen"]

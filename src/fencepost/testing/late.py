@@ -77,10 +77,12 @@ class LateProxy(Proxy):
             link.heard.clear()
             link.far.write(bytes(link.kept))
             patience = PATIENCE
-            while not link.over.is_set():
-                await asyncio.wait_for(link.heard.wait(), patience)
-                link.heard.clear()
-                patience = SILENCE
+            # Some servers are never silent: whoever listens there is told something all the time.
+            async with asyncio.timeout(2 * PATIENCE):
+                while not link.over.is_set():
+                    await asyncio.wait_for(link.heard.wait(), patience)
+                    link.heard.clear()
+                    patience = SILENCE
         except (TimeoutError, OSError):
             pass
         link.over.set()
