@@ -1,6 +1,6 @@
 import pytest
 
-from fencepost.core.election import KEPT, MOST_CHARACTERS, Leader, changes_since, latest, proclaim
+from fencepost.core.election import KEPT, MOST_UNITS, Leader, changes_since, latest, proclaim
 
 pytestmark = pytest.mark.unit
 
@@ -54,8 +54,17 @@ def test_large_values_push_out_the_earlier_ones_so_that_the_next_leader_finds_ro
     number, leader = latest(document)
     assert (number, leader) == (KEPT, Leader(KEPT, "x" * 8000, "somebody"))
     seen = changes_since(document, 0)
-    assert len(seen) == MOST_CHARACTERS // 8000
+    assert len(seen) == MOST_UNITS // 8000
     assert seen[0][1].missed == KEPT - len(seen)
     # One that is too large by itself is for the engine to refuse.
-    largest = proclaim(document, KEPT + 1, "x" * MOST_CHARACTERS * 2, "somebody") or {}
+    largest = proclaim(document, KEPT + 1, "x" * MOST_UNITS * 2, "somebody") or {}
     assert len(changes_since(largest, 0)) == 1
+
+
+def test_values_are_as_large_as_json_writes_them() -> None:
+    # A character outside of the basic plane takes twelve bytes there, as two others do.
+    document: dict[str, object] = {}
+    for term in range(1, KEPT + 1):
+        document = proclaim(document, term, "\U0001f512" * 8000, "somebody") or {}
+    assert len(changes_since(document, 0)) == MOST_UNITS // 16_000
+    assert proclaim(document, KEPT + 1, "\ud800", "somebody")

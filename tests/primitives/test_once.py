@@ -125,9 +125,12 @@ def test_a_long_name_is_a_name_like_others(store: Results) -> None:
 def test_what_expired_long_ago_is_forgotten_and_nothing_else(tmp_path: Path) -> None:
     connection = sqlite3.connect(tmp_path / "results.db")
     store = SqlResults(connection)
-    for name, expires_in in (("old", -8 * 86_400.0), ("expired", -1.0), ("kept", None)):
+    for name, expires_in in (("old", 0.0), ("expired", 0.0), ("kept", None)):
         store.claim(name, 5)
         store.keep(name, 5, "1", expires_in)
+    # Eight days later, for one of them.
+    connection.execute("UPDATE fencepost_result SET forget_at = forget_at - 8 * 86400 WHERE name = 'old'")
+    connection.commit()
     assert store.forget() == 1
     assert sorted(name for (name,) in connection.execute("SELECT name FROM fencepost_result")) == ["expired", "kept"]
     connection.close()

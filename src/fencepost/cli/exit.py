@@ -48,4 +48,7 @@ def usage() -> Iterator[None]:
     try:
         yield
     except (ValueError, TypeError, Unsupported) as error:
+        if isinstance(error, FencepostError) and not isinstance(error, Unsupported):
+            # What a server has sent, and could not be read.
+            raise
         raise click.ClickException(str(error)) from error

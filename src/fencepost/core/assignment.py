@@ -6,6 +6,8 @@ from typing import Any
 from fencepost.core.roster import is_roster, members
 
 Document = dict[str, Any]
+# Their owners are one value to the engine: 15 bytes each, and Consul takes 512 KiB.
+MOST_PARTITIONS = 16_384
 
 
 def is_assignment(document: Document) -> bool:

@@ -6,9 +6,9 @@ from fencepost.core.malformed import are_texts, is_integer
 
 # Observers that fall further behind than this are told how much they missed.
 KEPT = 64
-# How many characters their values may have together. It is one value to the engine, and Consul takes 512 KiB, in which
-# a character may take six bytes.
-MOST_CHARACTERS = 65_536
+# How much their values may take together, in units of UTF-16. It is one value to the engine, and Consul takes 512 KiB,
+# in which such a unit may take six bytes.
+MOST_UNITS = 65_536
 
 
 class Leader(NamedTuple):
@@ -39,10 +39,15 @@ def proclaim(document: dict[str, Any], term: int, value: str, holder: str) -> di
         return None
     number = changes[-1][0] + 1 if changes else 1
     kept = [*changes, [number, term, value, holder]][-KEPT:]
-    size = sum(len(each[2]) for each in kept)
-    while len(kept) > 1 and size > MOST_CHARACTERS:
-        size -= len(kept.pop(0)[2])
+    size = sum(_units(each[2]) for each in kept)
+    while len(kept) > 1 and size > MOST_UNITS:
+        size -= _units(kept.pop(0)[2])
     return {"changes": kept}
+
+
+def _units(value: str) -> int:
+    """As JSON escapes it: what others have written may hold lone surrogates, too."""
+    return len(value) if value.isascii() else len(value.encode("utf-16-le", "surrogatepass")) // 2
 
 
 def latest(document: dict[str, Any]) -> tuple[int, Leader | None]:

@@ -3,6 +3,9 @@
 from typing import Any, NamedTuple
 
 from fencepost.core.malformed import is_integer, is_number
+from fencepost.core.name import check_name
+from fencepost.core.shown import shown
+from fencepost.core.token import LARGEST
 
 Document = dict[str, Any]
 # A number grows from tick to tick; a text is a thing to be done once.
@@ -22,6 +25,17 @@ class Outcome(NamedTuple):
     state: str
     error: str = ""
     took: float = 0.0
+
+
+def check_tick(tick: Tick) -> Tick:
+    """The tick itself, or an error that says what one is: any other would make the record unreadable for all."""
+    if isinstance(tick, str):
+        return check_name(tick, "a tick that is a text")
+    if not isinstance(tick, int) or isinstance(tick, bool):
+        raise TypeError(f"a tick is a whole number or a text, not {shown(tick)}")
+    if not -LARGEST <= tick <= LARGEST:
+        raise ValueError(f"a tick lies between -2**63 + 1 and 2**63 - 1, got {shown(tick)}")
+    return tick
 
 
 def is_job(document: Document) -> bool:

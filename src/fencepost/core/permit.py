@@ -1,12 +1,19 @@
 """How many may hold a name at once, and how much of that one ask takes."""
 
+from fencepost.core.shown import shown
 
-def check_count(number: int, what: str) -> int:
+# What every store and its scripts count exactly.
+MOST_COUNT = 2**31 - 1
+
+
+def check_count(number: int, what: str, most: int = MOST_COUNT) -> int:
     """The number itself, or an error that says what to change."""
     if not isinstance(number, int) or isinstance(number, bool):
-        raise TypeError(f"the {what} is a whole number, not {number!r}")
+        raise TypeError(f"the {what} is a whole number, not {shown(number)}")
     if number < 1:
-        raise ValueError(f"the {what} is at least 1, got {number}")
+        raise ValueError(f"the {what} is at least 1, got {shown(number)}")
+    if number > most:
+        raise ValueError(f"the {what} is at most {most}, got {shown(number)}")
     return number
 
 

@@ -1,5 +1,7 @@
 """Who goes first of those who wait: a priority, and one number that orders a queue by it and then by arrival."""
 
+from fencepost.core.shown import shown
+
 LOWEST, HIGHEST = -100, 100
 # Far above every ticket, and a hundred of them still fit into 63 bits.
 BAND = 1 << 54
@@ -8,9 +10,9 @@ BAND = 1 << 54
 def check_priority(priority: int) -> int:
     """The priority itself, or an error that says what to change."""
     if not isinstance(priority, int) or isinstance(priority, bool):
-        raise TypeError(f"the priority is a whole number, not {priority!r}")
+        raise TypeError(f"the priority is a whole number, not {shown(priority)}")
     if not LOWEST <= priority <= HIGHEST:
-        raise ValueError(f"the priority is from {LOWEST} to {HIGHEST}, got {priority}")
+        raise ValueError(f"the priority is from {LOWEST} to {HIGHEST}, got {shown(priority)}")
     return priority
 
 

@@ -9,6 +9,9 @@ from typing import NamedTuple
 from fencepost.core.duration import check_seconds
 from fencepost.core.permit import check_count
 
+# Clocks of engines count microseconds: a shorter interval would be none, and the limit no limit.
+LEAST_INTERVAL = 1e-6
+
 
 class Rate(NamedTuple):
     """One every `interval` seconds, and after a pause up to `burst` at once."""
@@ -22,6 +25,9 @@ def check_rate(limit: int, per: float) -> Rate:
     check_count(limit, "limit of a rate")
     if check_seconds(per, "per") <= 0:
         raise ValueError(f"a rate is per more than 0 s, got {per:g}")
+    # But for the rounding.
+    if per / limit < LEAST_INTERVAL * 0.999:
+        raise ValueError(f"a rate is at most {1 / LEAST_INTERVAL:,.0f} in a second, got {limit} per {per:g} s")
     return Rate(per / limit, limit)
 
 

@@ -7,6 +7,10 @@ import math
 from datetime import UTC, datetime, timedelta
 from typing import NamedTuple, Protocol
 
+from fencepost.core.duration import MOST_SECONDS
+from fencepost.core.name import check_text
+from fencepost.core.shown import shown
+
 # Far enough for the 29th of February on a certain weekday.
 MOST_DAYS = 366 * 29
 FIELDS = (("minute", 0, 59), ("hour", 0, 23), ("day", 1, 31), ("month", 1, 12), ("weekday", 0, 7))
@@ -55,7 +59,7 @@ class Cron(NamedTuple):
                         if found >= start:
                             return int(found.timestamp())
             day += timedelta(days=1)
-        raise ValueError("this schedule never comes: no month has such a day")
+        raise ValueError("this cron schedule never comes: no month has such a day")
 
     def _has_day(self, day: datetime) -> bool:
         if day.month not in self.months:
@@ -65,17 +69,22 @@ class Cron(NamedTuple):
 
 
 def every(seconds: float) -> Every:
-    if not (isinstance(seconds, int | float) and math.isfinite(seconds) and seconds >= 1 and seconds == int(seconds)):
-        raise ValueError(f"a schedule repeats every whole number of seconds, at least 1, not {seconds!r}")
+    if isinstance(seconds, bool) or not isinstance(seconds, int | float):
+        raise TypeError(f"a schedule repeats every so many seconds, not {shown(seconds)}")
+    if not 1 <= seconds <= MOST_SECONDS or seconds != int(seconds):
+        raise ValueError(
+            f"a schedule repeats every whole number of seconds, at least 1 and at most {MOST_SECONDS:g}, "
+            f"not {shown(seconds)}"
+        )
     return Every(int(seconds))
 
 
 def cron(text: str) -> Cron:
     """From '*/15 8-18 * * mon-fri'; raises with the field that is wrong."""
-    parts = text.split()
+    parts = check_text(text, "a cron schedule").split()
     if len(parts) != len(FIELDS):
         raise ValueError(
-            f"a cron schedule has five fields (minute hour day month weekday), and '{text}' has {len(parts)}"
+            f"a cron schedule has five fields (minute hour day month weekday), and {shown(text)} has {len(parts)}"
         )
     sets = [_field(part.lower(), *field) for part, field in zip(parts, FIELDS, strict=True)]
     weekdays = frozenset(number % 7 for number in sets[4])
@@ -99,10 +108,10 @@ def _field(text: str, name: str, low: int, high: int) -> frozenset[int]:
             chosen = range(start, end + 1, int(step or 1))
         except ValueError:
             raise ValueError(
-                f"'{item}' is no {name} of a cron schedule: use *, 5, 1-5, */10 or a list of these"
+                f"{shown(item)} is no {name} of a cron schedule: use *, 5, 1-5, */10 or a list of these"
             ) from None
         if not chosen or chosen[0] < low or chosen[-1] > high:
-            raise ValueError(f"'{item}' is no {name} of a cron schedule: it goes from {low} to {high}")
+            raise ValueError(f"{shown(item)} is no {name} of a cron schedule: it goes from {low} to {high}")
         numbers.update(chosen)
     return frozenset(numbers)
 

@@ -1,5 +1,7 @@
 """Tokens: integers that only grow, for one name, in the order of its grants."""
 
+from fencepost.core.shown import shown
+
 LARGEST = 2**63 - 1
 
 
@@ -17,5 +19,5 @@ def check_token(token: int) -> int:
     if isinstance(token, bool) or not isinstance(token, int):
         raise TypeError(f"a token is an integer, not {type(token).__name__}: pass grant.token")
     if not 0 < token <= LARGEST:
-        raise ValueError(f"a token lies between 1 and 2**63 - 1, got {token}")
+        raise ValueError(f"a token lies between 1 and 2**63 - 1, got {shown(token)}")
     return token

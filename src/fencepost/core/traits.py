@@ -1,8 +1,10 @@
 """What an engine guarantees, as values that can be compared, required and tested."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Literal
+
+from fencepost.core.shown import shown
 
 # From weakest to strongest. A stronger level gives all that a weaker one does.
 LEVELS: dict[str, tuple[str, ...]] = {
@@ -52,24 +54,31 @@ class Traits:
 
     def shortfalls(self, requires: Mapping[str, Any]) -> list[str]:
         """One line for each requirement that is not met; unknown requirements raise."""
+        if not isinstance(requires, Mapping):
+            raise TypeError(f"requires is a mapping of traits to levels, not {type(requires).__name__}")
         return [line for trait, wanted in requires.items() if (line := self._shortfall(trait, wanted))]
 
     def _shortfall(self, trait: str, wanted: Any) -> str | None:
         known = [field.name for field in fields(self)]
         if trait not in known:
-            raise ValueError(f"unknown trait '{trait}' in requires: choose from {', '.join(known)}")
+            raise ValueError(f"unknown trait {shown(trait)} in requires: choose from {', '.join(known)}")
         given = getattr(self, trait)
         levels = LEVELS.get(trait)
         if levels is not None:
             if wanted not in levels:
-                raise ValueError(f"unknown level '{wanted}' of trait '{trait}': choose from {', '.join(levels)}")
+                raise ValueError(f"unknown level {shown(wanted)} of trait '{trait}': choose from {', '.join(levels)}")
             met = levels.index(given) >= levels.index(wanted)
         elif isinstance(given, bool):
             if not isinstance(wanted, bool):
-                raise ValueError(f"trait '{trait}' is True or False, got {wanted!r}")
+                raise ValueError(f"trait '{trait}' is True or False, got {shown(wanted)}")
             met = given or not wanted
         elif isinstance(given, tuple):
-            met = set(wanted) <= set(given)
+            if isinstance(wanted, str) or not isinstance(wanted, Iterable):
+                raise ValueError(f"trait '{trait}' in requires is a list of texts, not {shown(wanted)}")
+            wanted = list(wanted)
+            met = all(each in given for each in wanted)
         else:
-            met = given <= float(wanted)
-        return None if met else f"{trait} '{wanted}' is required and '{given}' is given"
+            if isinstance(wanted, bool) or not isinstance(wanted, int | float):
+                raise ValueError(f"trait '{trait}' in requires is a number, not {shown(wanted)}")
+            met = given <= wanted
+        return None if met else f"{trait} {shown(wanted)} is required and {shown(given)} is given"

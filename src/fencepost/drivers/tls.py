@@ -11,7 +11,7 @@ def optional_context(url: Url) -> ssl.SSLContext | None:
     """For schemes that encrypt when asked to, by `tls=yes`. Anything that might mean it and does not is refused."""
     wanted = url.options.get("tls", "no")
     if wanted not in ("yes", "no"):
-        raise ValueError(f"option 'tls' in {url} is yes or no, not '{wanted}'")
+        raise ValueError(f"option 'tls' in {url} is yes or no, not {url.shown(wanted)}")
     if wanted == "yes":
         return context_of(url)
     for option in TLS_OPTIONS:
@@ -22,6 +22,12 @@ def optional_context(url: Url) -> ssl.SSLContext | None:
 
 def context_of(url: Url) -> ssl.SSLContext:
     """ValueError if a file can not be read."""
+    for option in TLS_OPTIONS:
+        if url.options.get(option) == "":
+            # It would not be missed: without a file those of the system are trusted.
+            raise ValueError(f"option '{option}' in {url} names no file")
+    if "key" in url.options and "cert" not in url.options:
+        raise ValueError(f"option 'key' in {url} is of a certificate: add cert=")
     try:
         context = ssl.create_default_context(cafile=url.options.get("ca"))
         if "cert" in url.options:

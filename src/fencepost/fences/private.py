@@ -4,9 +4,24 @@ import os
 import sqlite3
 import tempfile
 
+from fencepost.core.shown import shown
 from fencepost.drivers.sqlite import check_journals
 
 PATIENCE = 60.0
+
+
+def check_path(path: "str | os.PathLike[str]") -> str:
+    """The path as text, or an error that says what to change."""
+    found = os.fspath(path) if isinstance(path, str | os.PathLike) else None
+    if not isinstance(found, str):
+        raise TypeError(f"a path is text or an os.PathLike of text, not {type(path).__name__}")
+    if not found or "\0" in found:
+        raise ValueError(f"a path must not be empty or contain a NUL character, and {shown(found)} does")
+    try:
+        os.fsencode(found)
+    except UnicodeEncodeError:
+        raise ValueError(f"a path must be one that this system can write down, not {shown(found)}") from None
+    return found
 
 
 def open_private(path: str) -> sqlite3.Connection:

@@ -4,6 +4,7 @@ import sys
 from collections.abc import Callable
 
 from fencepost.core.event import Event
+from fencepost.core.shown import shown
 
 Listener = Callable[[Event], object]
 
@@ -22,10 +23,12 @@ class Announcer:
 
     def subscribe(self, listener: Listener, *kinds: type[Event]) -> Callable[[], None]:
         """Call `listener` with every event of these kinds, or of any; the answer ends the subscription."""
+        if not callable(listener):
+            raise TypeError(f"a listener is a function that takes an event, not {type(listener).__name__}")
         for kind in kinds:
             if not isinstance(kind, type) or not issubclass(kind, Event):
                 # `fencepost.Lost`, which is raised, and `event.Lost`, which is told, are easily mixed up.
-                raise TypeError(f"{kind!r} is no kind of event: take one of fencepost.core.event")
+                raise TypeError(f"{shown(kind)} is no kind of event: take one of fencepost.core.event")
         entry = (listener, kinds or tuple(_kinds(Event)))
         self._change((*self._listeners, entry))
 

@@ -7,6 +7,9 @@ from collections.abc import Callable, Coroutine
 from types import TracebackType
 from typing import Any, Self
 
+from fencepost.core.duration import check_seconds
+from fencepost.core.permit import check_count
+from fencepost.core.url import MOST_PORT
 from fencepost.testing.port import free_port
 
 CHUNK = 65536
@@ -22,6 +25,7 @@ class Proxy:
     """
 
     def __init__(self, target: int, *, host: str = "127.0.0.1", lag: Callable[[], float] | None = None) -> None:
+        check_count(target, "port of the server", MOST_PORT)
         self.port = free_port()
         self._target = (host, target)
         self._lag = lag
@@ -52,7 +56,7 @@ class Proxy:
 
     def delay(self, seconds: float) -> None:
         """Whatever arrives, in either direction, is passed on that much later."""
-        self._delay = seconds
+        self._delay = check_seconds(seconds, "seconds")
 
     def hold(self) -> None:
         """What the client sends is kept here, to be delivered late: by `heal`."""

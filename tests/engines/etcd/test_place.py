@@ -27,6 +27,8 @@ LASTING = 60.0
 PATIENCE = 60.0
 # Long enough for a neighbour that is not kept out to come in; if it is slower, nothing is found out.
 MOMENT = 0.1
+# No session makes such a one: its notes are shorter.
+TOO_LARGE = Ask("a", note="x" * 2_200_000)
 
 
 def run_etcdctl(port: int, *words: str) -> str:
@@ -318,7 +320,7 @@ def test_a_request_that_is_too_large_is_refused_and_in_nobody_s_way(url: str) ->
     with fencepost.connect(url, ttl=LASTING) as session:
         session.lock("a").acquire().release()
         with pytest.raises(Refused, match="larger than max"):
-            session.election("a", value="x" * 2_200_000).acquire(timeout=PATIENCE)
+            fencepost.Lock(session, TOO_LARGE).acquire(timeout=PATIENCE)
         session.lock("a").acquire(timeout=PATIENCE).release()
 
 
@@ -326,7 +328,7 @@ async def test_a_request_that_is_too_large_is_refused_and_keeps_no_other_back(ur
     async with fencepost.connect_async(url, ttl=LASTING) as session:
         held = await session.lock("b").acquire()
         with pytest.raises(Refused, match="larger than max"):
-            await session.election("a", value="x" * 2_200_000).acquire(timeout=PATIENCE)
+            await fencepost.AsyncLock(session, TOO_LARGE).acquire(timeout=PATIENCE)
         await session.lock("a").acquire(timeout=PATIENCE)
         await held.release()
 

@@ -28,6 +28,8 @@ class Endpoints:
     def __init__(self, url: Url) -> None:
         if (url.username is None) != (url.password is None):
             raise ValueError(f"{url} needs both a user and a password: write {url.scheme}://user:password@host:{PORT}")
+        if url.path.strip("/"):
+            raise ValueError(f"{url} has a path, which means nothing here: write ?prefix=…/ for one")
         hosts = url.hosts or (("127.0.0.1", None),)
         self.addresses = tuple(Address(host, port or PORT) for host, port in hosts)
         self.tls = _tls(url)

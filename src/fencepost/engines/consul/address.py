@@ -67,10 +67,10 @@ def locate(url: Url) -> Address:
     secure = url.scheme == "consuls"
     url.check_options(*OPTIONS, *(TLS_OPTIONS if secure else ()))
     if url.path.strip("/"):
-        raise ValueError(f"{url} has a path, which means nothing here: write ?prefix={url.path.strip('/')}/ for one")
+        raise ValueError(f"{url} has a path, which means nothing here: write ?prefix=…/ for one")
     behavior = url.options.get("behavior", "delete")
     if behavior not in BEHAVIORS:
-        raise ValueError(f"option 'behavior' in {url} is 'delete' or 'release', not '{behavior}'")
+        raise ValueError(f"option 'behavior' in {url} is 'delete' or 'release', not {url.shown(behavior)}")
     tls = context_of(url) if secure else None
     port = TLS_PORT if secure else PORT
     where = {key: url.options[key] for key in ("dc", "ns") if key in url.options}

@@ -7,7 +7,7 @@ from urllib.parse import unquote
 
 from psycopg.conninfo import make_conninfo
 
-from fencepost.core.url import Url, parse_url
+from fencepost.core.url import Url, number_in, parse_url
 
 PORT = 5432
 # What libpq understands by itself, passed on as it is.
@@ -37,6 +37,8 @@ OURS = ("schema", "listen", "owner")
 # In seconds, where the URL does not say otherwise. Whoever waits for a lock neither sends nor hears anything for as
 # long as it takes: that the server is gone, or the way to it, is noticed by the kernel alone, and that after two hours.
 WATCHFUL = {"keepalives_idle": "10", "keepalives_interval": "3", "keepalives_count": "3"}
+# What libpq takes.
+MOST_TIMEOUT = 2**31 - 1
 NAME = re.compile("[A-Za-z_][A-Za-z0-9_]{0,62}")
 
 
@@ -88,10 +90,10 @@ def locate(url: Url) -> Address:
 
 def _most(url: Url) -> float:
     """libpq leaves it to those who connect step by step, as we do, to count the seconds."""
-    text = url.options.get("connect_timeout", "0")
-    if not text.isdecimal():
+    seconds = number_in(url.options.get("connect_timeout", "0"), MOST_TIMEOUT)
+    if seconds is None:
         raise ValueError(f"option 'connect_timeout' in {url} must be a whole number of seconds")
-    return float(text) or math.inf
+    return seconds or math.inf
 
 
 def listening_at(url: Url) -> Address | None:

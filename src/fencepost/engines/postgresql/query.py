@@ -54,8 +54,16 @@ def rows(result: pq.abc.PGresult) -> Rows:
 @decoder
 def texts(rows: Rows) -> list[str]:
     """Of rows of one column, those that can be read: a database of another encoding may have others."""
-    found = [words(value) for (value,) in rows]
-    return [each for each in found if "\ufffd" not in each]
+    # Not by the sign that stands for what can not be read: it is a character like any other.
+    return [value.decode() for (value,) in rows if value is not None and _is_text(value)]
+
+
+def _is_text(value: bytes) -> bool:
+    try:
+        value.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 @decoder

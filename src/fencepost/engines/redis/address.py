@@ -3,13 +3,14 @@
 import ssl
 from dataclasses import dataclass, field, replace
 
-from fencepost.core.url import Url
+from fencepost.core.url import Url, number_in
 from fencepost.drivers.tls import TLS_OPTIONS, context_of, optional_context
 from fencepost.engines.redis.resp import pack
 
 PORT = 6379
 SENTINEL_PORT = 26379
 MOST_PORT = 65_535
+MOST_DATABASE = MOST_REPLICAS = 2**31 - 1
 OPTIONS = ("prefix", "wait_replicas")
 
 
@@ -63,18 +64,15 @@ def locate(url: Url) -> Address:
 
 
 def database(url: Url, text: str) -> int:
-    if not text:
-        return 0
-    if not text.isdecimal():
-        raise ValueError(f"database '{text}' in {url} is not a number: write {url.scheme}://host:6379/0")
-    return int(text)
+    number = number_in(text or "0", MOST_DATABASE)
+    if number is None:
+        what = f"{url.shown(text)} in {url} is not a number from 0 to {MOST_DATABASE}"
+        raise ValueError(f"database {what}: write {url.scheme}://host:6379/0")
+    return number
 
 
 def count(url: Url, option: str) -> int:
-    text = url.options.get(option, "0")
-    if not text.isdecimal():
-        raise ValueError(f"option '{option}' in {url} is a number, not '{text}'")
-    return int(text)
+    return url.whole_number(option, MOST_REPLICAS)
 
 
 def _tls(url: Url) -> ssl.SSLContext | None:

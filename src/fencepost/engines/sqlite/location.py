@@ -16,8 +16,8 @@ def locate(url: Url) -> str:
     """
     url.check_options()
     if url.hosts:
-        host = url.hosts[0][0]
-        raise ValueError(f"{url} has a host, '{host}': write three slashes, such as sqlite:///var/lib/shop/locks.db")
+        host = url.shown(url.hosts[0][0])
+        raise ValueError(f"{url} has a host, {host}: write three slashes, such as sqlite:///var/lib/shop/locks.db")
     if url.path in ("", "/"):
         state = os.environ.get("XDG_STATE_HOME") or os.path.expanduser("~/.local/state")
         return _resolved(os.path.join(state, "fencepost", "locks.db"))

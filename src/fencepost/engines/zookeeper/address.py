@@ -67,14 +67,14 @@ def _prefix(url: Url) -> str:
     folder = url.path.strip("/")
     prefix = (f"/{folder}/" if folder else "/") + url.options.get("prefix", "").lstrip("/")
     if "//" in prefix or any(part in (".", "..") for part in prefix.split("/")):
-        raise ValueError(f"'{prefix}' in {url} is no path of ZooKeeper's: write zookeeper://host:2181/folder")
+        raise ValueError(f"{url.shown(prefix)} in {url} is no path of ZooKeeper's: write zookeeper://host:2181/folder")
     return prefix
 
 
 def _choice(url: Url, option: str, choices: tuple[str, ...]) -> str:
     chosen = url.options.get(option, choices[0])
     if chosen not in choices:
-        raise ValueError(f"option '{option}' in {url} is '{chosen}': choose from {', '.join(choices)}")
+        raise ValueError(f"option '{option}' in {url} is {url.shown(chosen)}: choose from {', '.join(choices)}")
     return chosen
 
 
@@ -92,6 +92,6 @@ def _acl(url: Url, *, identified: bool) -> bytes:
         scheme, _, rest = entry.partition(":")
         who, colon, letters = rest.rpartition(":")
         if not colon or not letters or not set(letters) <= set(jute.PERMISSIONS):
-            raise ValueError(f"'{entry}' in {url} is no ACL: write scheme:id:cdrwa, 'open' or 'creator'")
+            raise ValueError(f"{url.shown(entry)} in {url} is no ACL: write scheme:id:cdrwa, 'open' or 'creator'")
         entries.append((sum(jute.PERMISSIONS[letter] for letter in set(letters)), scheme, who))
     return jute.acl(entries)

@@ -2,12 +2,13 @@
 """Streams of events that only grow."""
 
 import json
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
 from fencepost._runtime import aio as runtime
 from fencepost.core.name import check_name
+from fencepost.core.version import check_version
 from fencepost.errors import Conflict, Unsupported
 from fencepost.eventlog.event import Event
 from fencepost.fences.protocol import Tokened
@@ -24,6 +25,16 @@ WHERE (SELECT coalesce(max(version), 0) FROM fencepost_event WHERE stream = :str
 READ = "SELECT version, body FROM fencepost_event WHERE stream = :stream AND version > :after ORDER BY version"
 VERSION = "SELECT coalesce(max(version), 0) FROM fencepost_event WHERE stream = :stream"
 PLACE = "SAVEPOINT fencepost_append"
+
+
+def _bodies(events: Sequence[Any]) -> list[str]:
+    if isinstance(events, str | bytes) or not isinstance(events, Iterable):
+        raise TypeError(f"events are a list, not {type(events).__name__}")
+    try:
+        return [json.dumps(event) for event in events]
+    except (TypeError, ValueError, RecursionError) as error:
+        why = "it is nested too deeply" if isinstance(error, RecursionError) else error
+        raise TypeError(f"one of the events is not what JSON can hold: {why}") from error
 
 
 class AsyncEventLog:
@@ -61,8 +72,10 @@ class AsyncEventLog:
         All or none. `Conflict` if the stream is not at that version. With a `grant`, `Stale` if a newer holder has
         shown its token for this stream.
         """
-        bodies = [json.dumps(event) for event in events]
-        check_name(stream)
+        check_name(stream, "the name of a stream")
+        bodies = _bodies(events)
+        check_version(expected, "expected")
+        check_version(expected + len(bodies), "the version after these events")
         if grant is not None:
             async with self._fence.guard(stream, grant):
                 return await self._append(stream, bodies, expected)
@@ -71,12 +84,13 @@ class AsyncEventLog:
 
     async def read(self, stream: str, *, after: int = 0) -> list[Event]:
         """The events of a stream, in order, from the one behind `after`."""
-        rows = await self._look(READ, {"stream": row_key(check_name(stream)), "after": after})
+        place = row_key(check_name(stream, "the name of a stream"))
+        rows = await self._look(READ, {"stream": place, "after": check_version(after, "after")})
         return [Event(version, json.loads(body)) for version, body in rows]
 
     async def version(self, stream: str) -> int:
         """How many events the stream has."""
-        ((version,),) = await self._look(VERSION, {"stream": row_key(check_name(stream))})
+        ((version,),) = await self._look(VERSION, {"stream": row_key(check_name(stream, "the name of a stream"))})
         return int(version)
 
     async def _append(self, stream: str, bodies: list[str], expected: int) -> int:

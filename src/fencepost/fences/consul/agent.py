@@ -5,8 +5,10 @@ import ssl
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
+from fencepost.core.duration import check_seconds
 from fencepost.core.malformed import Malformed, decoder, is_integer, read_json
-from fencepost.core.url import masked
+from fencepost.core.name import check_text
+from fencepost.core.url import MOST_CHARACTERS, masked
 from fencepost.drivers.consul.connection import Connection
 from fencepost.errors import Refused, Unavailable
 
@@ -25,12 +27,18 @@ class Agent:
 
     def __init__(self, url: str, *, token: str | None, context: ssl.SSLContext | None, timeout: float) -> None:
         self._free: list[Connection] = []
+        check_text(url, "the address of a Consul agent", MOST_CHARACTERS)
         found = urlsplit(url)
-        if found.scheme not in PORTS or not found.hostname:
+        try:
+            host, port = found.hostname, found.port
+        except ValueError:
+            host = port = None
+        if found.scheme not in PORTS or not host or not url.isprintable() or " " in host:
             raise ValueError(f"'{masked(url)}' is not the address of a Consul agent: write http://127.0.0.1:8500")
-        if token and not (token.isascii() and token.isprintable()):
+        if token is not None and not (check_text(token, "the ACL token").isascii() and token.isprintable()):
             raise ValueError("the ACL token has characters that no token has")
-        self._host, self._port = found.hostname, found.port or PORTS[found.scheme]
+        check_seconds(timeout, "timeout")
+        self._host, self._port = host, port or PORTS[found.scheme]
         self._context = (context or ssl.create_default_context()) if found.scheme == "https" else None
         self._timeout = timeout
         host = f"[{self._host}]" if ":" in self._host else self._host

@@ -5,6 +5,14 @@ from contextlib import contextmanager
 from pathlib import Path
 
 
+def content_of(data: bytes | bytearray | memoryview) -> bytes:
+    """The bytes themselves, or an error that says what to change."""
+    try:
+        return memoryview(data).tobytes()
+    except TypeError:
+        raise TypeError(f"the content of a file is bytes, not {type(data).__name__}: encode it") from None
+
+
 class GuardedFile:
     """Reads and replaces the whole content of one file, inside the block of a guard and nowhere else."""
 
@@ -25,7 +33,7 @@ class GuardedFile:
     def write(self, data: bytes | bytearray | memoryview) -> None:
         """Replace the content. It reaches the disk when the outermost block ends without raising."""
         self._require_open()
-        self._staged = memoryview(data).tobytes()
+        self._staged = content_of(data)
 
     @contextmanager
     def _undone_if_raised(self) -> Iterator[None]:

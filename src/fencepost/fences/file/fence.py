@@ -9,10 +9,11 @@ from contextlib import contextmanager
 from fencepost._runtime import fork
 from fencepost.core.name import check_name
 from fencepost.errors import FencepostError
-from fencepost.fences.file.content import GuardedFile
+from fencepost.fences.file.content import GuardedFile, content_of
 from fencepost.fences.file.lock import check_platform, locked
 from fencepost.fences.file.mark import decode, encode
 from fencepost.fences.file.replacement import replace
+from fencepost.fences.private import check_path
 from fencepost.fences.protocol import Tokened, check, check_process, token_of
 
 
@@ -47,7 +48,7 @@ class FileFence:
     def __init__(self, path: str | os.PathLike[str]) -> None:
         check_platform()
         # Resolved once, so that a link or a change of folder does not lead to other marks.
-        self._path = os.path.realpath(os.fspath(path))
+        self._path = os.path.realpath(check_path(path))
         if os.path.isdir(self._path):
             raise IsADirectoryError(errno.EISDIR, "a file fence guards one file, not a folder", self._path)
         self._marks = self._path + ".fence"
@@ -75,8 +76,9 @@ class FileFence:
 
     def write(self, name: str, grant: Tokened | int, data: bytes | bytearray | memoryview) -> None:
         """Claim, then replace the content."""
+        content = content_of(data)
         with self.guard(name, grant) as file:
-            file.write(data)
+            file.write(content)
 
     def highest(self, name: str) -> int:
         return self._read_marks().get(check_name(name), 0)

@@ -6,7 +6,7 @@ from typing import Any, Protocol
 
 from fencepost.errors import Stale
 from fencepost.fences.http.exchange import Message, Receive, Send, replayed, whole_body
-from fencepost.fences.http.header import LARGEST_BODY, Refusal, judge, path_name, plausible, stale
+from fencepost.fences.http.header import LARGEST_BODY, Refusal, check_limits, judge, path_name, plausible, stale
 
 Scope = dict[str, Any]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
@@ -43,6 +43,7 @@ class FencedAsgi:
         largest_token: int | None = None,
         largest_body: int = LARGEST_BODY,
     ) -> None:
+        check_limits(largest_token, largest_body)
         self._app = app
         self._fence = fence
         self._name = name

@@ -3,8 +3,11 @@
 from collections.abc import Callable, Iterable
 from http.cookiejar import DefaultCookiePolicy
 from typing import Any
+from urllib.parse import urlsplit
 
 from fencepost._runtime.aio import shielded
+from fencepost.core.name import check_text
+from fencepost.core.url import MOST_CHARACTERS, masked
 from fencepost.fences.http.asgi import AsyncGuarding, FencedAsgi, Scope, refuse
 from fencepost.fences.http.exchange import Receive, Send, whole_body
 from fencepost.fences.http.header import LARGEST_BODY, Refusal, bad, path_name
@@ -57,7 +60,7 @@ class Gateway:
         largest_token: int | None = None,
         largest_body: int = LARGEST_BODY,
     ) -> None:
-        self._upstream = upstream.rstrip("/")
+        self._upstream = _service(upstream)
         self._client = client
         self._largest_body = largest_body
         self._fenced = FencedAsgi(
@@ -133,6 +136,19 @@ class Gateway:
         except (httpx.InvalidURL, ValueError):
             return None
         return url if url.raw_path == target else None
+
+
+def _service(upstream: str) -> str:
+    """The address of the service, without a slash at its end, or an error that says what to change."""
+    check_text(upstream, "the address of a service", MOST_CHARACTERS)
+    try:
+        found = urlsplit(upstream)
+        known = found.scheme in ("http", "https") and found.hostname and (found.port is None or found.port > 0)
+    except ValueError:
+        known = False
+    if not known or not upstream.isprintable():
+        raise ValueError(f"'{masked(upstream)}' is not the address of a service: write http://127.0.0.1:8080")
+    return upstream.rstrip("/")
 
 
 def _path(scope: Scope) -> str | None:

@@ -10,7 +10,8 @@ import time
 from dataclasses import dataclass, field
 
 from fencepost.core.name import check_name
-from fencepost.core.token import LARGEST
+from fencepost.core.token import LARGEST, check_token
+from fencepost.core.version import check_version
 from fencepost.errors import Stale
 
 HEADER = "Fencing-Token"
@@ -37,6 +38,13 @@ class Refusal:
 
     def all_headers(self) -> list[tuple[str, str]]:
         return [("Content-Type", "application/json"), ("Content-Length", str(len(self.body))), *self.headers]
+
+
+def check_limits(largest_token: int | None, largest_body: int) -> None:
+    """What a service says of its requests, or an error that says what to change."""
+    if largest_token is not None:
+        check_token(largest_token)
+    check_version(largest_body, "largest_body")
 
 
 def judge(method: str, name: str, shown: str | None, largest: int) -> int | Refusal | None:

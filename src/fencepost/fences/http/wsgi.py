@@ -6,7 +6,17 @@ from io import BytesIO
 from typing import Any, Protocol
 
 from fencepost.errors import Stale
-from fencepost.fences.http.header import LARGEST_BODY, Refusal, bad, judge, path_name, plausible, stale, too_large
+from fencepost.fences.http.header import (
+    LARGEST_BODY,
+    Refusal,
+    bad,
+    check_limits,
+    judge,
+    path_name,
+    plausible,
+    stale,
+    too_large,
+)
 
 Environ = dict[str, Any]
 StartResponse = Callable[..., Any]
@@ -42,6 +52,7 @@ class FencedWsgi:
         largest_token: int | None = None,
         largest_body: int = LARGEST_BODY,
     ) -> None:
+        check_limits(largest_token, largest_body)
         self._app = app
         self._fence = fence
         self._name = name

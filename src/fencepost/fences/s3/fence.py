@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from fencepost.core.name import check_name
+from fencepost.core.shown import shown
 from fencepost.errors import Conflict, Refused, Stale
 from fencepost.fences.protocol import Tokened, check, token_of
 from fencepost.fences.s3.pointer import LARGEST, NOTHING, Pointer, content_key, decode, new_nonce
@@ -33,23 +34,25 @@ class S3Fence:
     def __init__(self, client: Any, bucket: str) -> None:
         if not hasattr(client, "put_object"):
             raise TypeError(f"an S3 fence takes a client of boto3, not {type(client).__name__}")
+        if not isinstance(bucket, str) or not bucket:
+            raise TypeError(f"a bucket is named by a text, not {shown(bucket)}")
         self._client = client
         self._bucket = bucket
         self._is_proven = False
 
     def claim(self, key: str, grant: Tokened | int) -> None:
         """Show the token: every lower one is refused from now on."""
-        self._move(check_name(key), token_of(grant))
+        self._move(check_key(key), token_of(grant))
 
     def read(self, key: str, grant: Tokened | int) -> bytes | None:
         """Claim, then read: the content, or None where there is none."""
         token = token_of(grant)
-        return self._follow(key, lambda: self._move(check_name(key), token))
+        return self._follow(key, lambda: self._move(check_key(key), token))
 
     def write(self, key: str, grant: Tokened | int, body: bytes, **options: Any) -> None:
         """Replace the content, unless the token is stale. `options` as `put_object` takes them: `ContentType=…`."""
         token, nonce = token_of(grant), new_nonce()
-        content = content_key(check_name(key), token, nonce)
+        content = content_key(check_key(key), token, nonce)
         self._client.put_object(Bucket=self._bucket, Key=content, Body=body, **options)
         try:
             self._replace(key, token, nonce, content)
@@ -61,15 +64,15 @@ class S3Fence:
 
     def delete(self, key: str, grant: Tokened | int) -> None:
         """Take the content away, unless the token is stale. The mark stays."""
-        self._replace(check_name(key), token_of(grant), new_nonce(), None)
+        self._replace(check_key(key), token_of(grant), new_nonce(), None)
 
     def peek(self, key: str) -> bytes | None:
         """The content, past the fence: for those who only look."""
-        return self._follow(key, lambda: self._look(check_name(key))[0])
+        return self._follow(key, lambda: self._look(check_key(key))[0])
 
     def highest(self, key: str) -> int:
         """The mark of `key`, 0 if no token was ever accepted. For people and tests; it decides nothing."""
-        return self._look(check_name(key))[0].token
+        return self._look(check_key(key))[0].token
 
     def _replace(self, key: str, token: int, nonce: str, content: str | None) -> None:
         before = self._swing(key, token, nonce, lambda _: content)
@@ -158,6 +161,11 @@ class S3Fence:
         except Exception:
             # Nothing points to it: it takes room and does no harm.
             pass
+
+
+def check_key(key: str) -> str:
+    """The key itself, or an error that says what to change. Stores take fewer bytes, and say so."""
+    return check_name(key, "the key of an object")
 
 
 def _code(error: Exception) -> str:

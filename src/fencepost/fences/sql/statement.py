@@ -1,9 +1,12 @@
 """One statement for every driver: written with `:name` parameters, sent in the style that the driver takes."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import Any, NamedTuple
+
+from fencepost.core.name import is_plain
+from fencepost.core.shown import shown
 
 _PARAMETER = re.compile(r"(?<!:):([a-z_0-9]+)")
 
@@ -35,10 +38,19 @@ def numbered(sql: str) -> tuple[str, tuple[str, ...]]:
 
 def quoted(name: str, mark: str) -> str:
     """A table or column, such as `orders` or `shop.orders`, as the database has it: exactly so, and nothing else."""
+    if not isinstance(name, str):
+        raise TypeError(f"the name of a table or column is text, not {type(name).__name__}")
     parts = name.split(".")
-    if not all(part and mark not in part and "\0" not in part for part in parts):
-        raise ValueError(f"'{name}' is not the name of a table or column")
+    if not all(part and mark not in part for part in parts) or not is_plain(name):
+        raise ValueError(f"{shown(name)} is not the name of a table or column")
     return ".".join(f"{mark}{part}{mark}" for part in parts)
+
+
+def quoted_all(names: Iterable[str], mark: str, what: str = "columns") -> dict[str, str]:
+    """Each of several columns, as the database has it."""
+    if isinstance(names, str) or not isinstance(names, Iterable):
+        raise TypeError(f"{what} are a list of texts, not {shown(names)}")
+    return {name: quoted(name, mark) for name in names}
 
 
 def positional(sql: str, params: Mapping[str, Any]) -> tuple[str, list[Any]]:

@@ -7,10 +7,13 @@ from typing import Any
 
 from fencepost._runtime import aio as runtime
 from fencepost.core.backoff import backoff
+from fencepost.core.permit import check_count
+from fencepost.core.shown import shown
+from fencepost.core.version import check_version
 from fencepost.errors import Conflict, FencepostError
 from fencepost.fences.sql._async.retreat import retreat
 from fencepost.fences.sql.driver import aio as driver
-from fencepost.fences.sql.statement import Answer, quoted
+from fencepost.fences.sql.statement import Answer, quoted, quoted_all
 from fencepost.optimistic.row import Row
 
 FIRST, MOST = 0.002, 0.25
@@ -34,7 +37,7 @@ class AsyncTable:
         mark = self._driver.dialect.quote
         self._name = table
         self._table, self._key, self._version = (quoted(each, mark) for each in (table, key, version))
-        self._columns = {column: quoted(column, mark) for column in columns}
+        self._columns = quoted_all(columns, mark)
 
     async def read(self, key: Any) -> Row:
         """The row; `LookupError` if there is none. `Conflict` if the database wants it to be asked again (`40001`)."""
@@ -47,6 +50,8 @@ class AsyncTable:
 
     async def swap(self, key: Any, version: int, values: Mapping[str, Any]) -> bool:
         """Write `values` if the row is still of `version`; whether that was done."""
+        self._check_values(values)
+        check_version(version, "version")
         names = {column: f"value_{number}" for number, column in enumerate(values)}
         settings = [f"{self._columns[column]} = :{name}" for column, name in names.items()]
         settings.append(f"{self._version} = {self._version} + 1")
@@ -63,12 +68,22 @@ class AsyncTable:
         `change` gets the values and returns those to write; it may run several times, so it must do nothing else. If
         it returns nothing, nothing is written. `Conflict` after `attempts` in vain.
         """
+        check_count(attempts, "number of attempts")
+        if not callable(change):
+            raise TypeError(f"change is a function of the values of a row, not {type(change).__name__}")
         for attempt in range(attempts):
             row = await self._try_update(key, change)
             if row is not None:
                 return row
             await runtime.sleep(backoff(attempt, random.random(), first=FIRST, most=MOST))
         raise Conflict(f"'{self._name}' row {key!r} was changed by others {attempts} times while we tried: use a lock")
+
+    def _check_values(self, values: Mapping[str, Any]) -> None:
+        if not isinstance(values, Mapping):
+            raise TypeError(f"values are a mapping of columns to values, not {type(values).__name__}")
+        for column in values:
+            if column not in self._columns:
+                raise ValueError(f"'{self._name}' is used here with {', '.join(self._columns)}, not {shown(column)}")
 
     async def _try_update(self, key: Any, change: Change) -> Row | None:
         try:

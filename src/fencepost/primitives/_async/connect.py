@@ -36,12 +36,16 @@ def connect_async(
     `requires`: traits the engine must have, checked here. Bad arguments raise here; the engine is first asked
     when the session is entered, or a lock acquired. In the child of a fork it begins anew, with a lease of its own.
     """
+    if url is not None and not isinstance(url, str):
+        raise TypeError(f"an engine URL is text, not {type(url).__name__}: use str(…) on it")
+    if clock is not None and not all(callable(getattr(clock, method, None)) for method in ("now", "wait", "alarm")):
+        raise TypeError(f"a clock has now, wait and alarm, and a {type(clock).__name__} has not")
     terms = Terms(ttl, margin)
     if holder is not None:
         check_text(holder, "the label of a holder")
     address = parse_url(url or os.environ.get("FENCEPOST_URL") or EMBEDDED)
     kind = registry.async_engine(address.scheme)
-    shortfalls = kind.traits.shortfalls(requires or {})
+    shortfalls = kind.traits.shortfalls({} if requires is None else requires)
     if shortfalls:
         raise Unsupported(f"{address.scheme}:// does not give what is required: {'; '.join(shortfalls)}")
     clock = clock or runtime.BootClock()
@@ -63,4 +67,9 @@ def connect_async(
 
 
 def default_label() -> str:
-    return os.environ.get("FENCEPOST_HOLDER") or f"{socket.gethostname()}:{os.getpid()}"
+    named = os.environ.get("FENCEPOST_HOLDER")
+    return (
+        check_text(named, "the label of a holder ($FENCEPOST_HOLDER)")
+        if named
+        else f"{socket.gethostname()}:{os.getpid()}"
+    )

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 
 from fencepost._runtime import aio as runtime
 from fencepost.core.claim import Ask
-from fencepost.core.name import check_unicode
+from fencepost.core.name import MOST_DATA, check_text
 from fencepost.core.roster import Member, entered, members
 from fencepost.errors import FencepostError
 from fencepost.primitives._async.acquirable import AsyncAcquirable, give_up
@@ -15,7 +15,7 @@ from fencepost.session._async.limit import AsyncLimit
 from fencepost.session._async.presence import AsyncPresence
 from fencepost.session._async.pursuit import Denial
 
-DATA = "what a member says of itself"
+DATA = "the data of a member"
 
 
 class AsyncMembership:
@@ -47,7 +47,7 @@ class AsyncMembership:
 
     async def update(self, data: str) -> None:
         """Say something else of oneself, for all to see."""
-        check_unicode(data, DATA)
+        check_text(data, DATA, MOST_DATA)
         self.grant.check()
         self._member = self._member._replace(data=data)
         await self._roster.record.change(lambda document: entered(document, self._member))
@@ -83,7 +83,7 @@ class AsyncGroup(AsyncAcquirable[AsyncMembership]):
     def __init__(self, presence: AsyncPresence, name: str, *, data: str = "") -> None:
         super().__init__(presence, (Ask(name),), None)
         self._roster = AsyncRoster(presence, "group", name)
-        self._data = check_unicode(data, DATA)
+        self._data = check_text(data, DATA, MOST_DATA)
         self._joined: dict[AsyncGrant, AsyncMembership] = {}
 
     @property

@@ -9,8 +9,9 @@ from typing import Self
 from fencepost._runtime import aio as runtime
 from fencepost.core.claim import Ask
 from fencepost.core.duration import check_seconds, check_timeout
-from fencepost.core.job import Outcome, Tick, begun, ended, is_job, last
+from fencepost.core.job import Outcome, Tick, begun, check_tick, ended, is_job, last
 from fencepost.core.schedule import Schedule
+from fencepost.core.shown import described, shown
 from fencepost.errors import FencepostError, Lost, Unavailable, Uncertain
 from fencepost.primitives._async.acquirable import AsyncBlock, give_back, give_up
 from fencepost.session._async.grant import AsyncGrant
@@ -18,6 +19,9 @@ from fencepost.session._async.limit import AsyncLimit
 from fencepost.session._async.presence import AsyncPresence
 from fencepost.session._async.pursuit import obtain
 from fencepost.session._async.record import AsyncRecord
+
+# Of an error, in characters.
+MOST_TOLD = 1000
 
 
 class AsyncRun:
@@ -65,7 +69,7 @@ class AsyncRun:
         try:
             if self.grant.held:
                 try:
-                    await self.end(error="" if error is None else f"{type(error).__name__}: {error}")
+                    await self.end(error="" if error is None else described(error))
                 except FencepostError:
                     # What the body raised says more.
                     if error is None:
@@ -81,9 +85,12 @@ class AsyncRun:
 
     async def end(self, *, error: str = "") -> None:
         """Record how it ended: done, or failed with that error. `Lost` if somebody else runs it by now."""
+        if not isinstance(error, str):
+            raise TypeError(f"the error that a run ended with is text, not {type(error).__name__}")
         took = round(self._presence.clock.now() - self._began_at, 3)
         state = "failed" if error else "done"
-        outcome = Outcome(self.tick, self.grant.token, self._presence.label, state, error[:1000], took)
+        told = error[:MOST_TOLD].encode(errors="backslashreplace").decode()
+        outcome = Outcome(self.tick, self.grant.token, self._presence.label, state, told, took)
         document = await self._record.change(lambda document: ended(document, outcome))
         if document.get("last") != list(outcome):
             raise Lost(f"job '{self.grant.name}' (token {self.grant.token}) lost: somebody else has begun it since")
@@ -122,6 +129,8 @@ class AsyncJob:
         """The last run and how it ended, or that it is going on. With a tick, the last run of that tick: the last one
         of all, or one of the latest 1,000 things that were done once.
         """
+        if tick is not None:
+            check_tick(tick)
         return last((await self._record.read()).document, tick)
 
     async def begin(self, tick: Tick, *, timeout: float | None = 0.0, again: bool = False) -> AsyncRun | None:
@@ -130,6 +139,7 @@ class AsyncJob:
         `timeout` is how long to wait for whoever runs it now: 0 not at all, None until it has ended. So "once across
         all nodes, and nobody goes on before it is done" is `begin("migration 7", timeout=None, again=True)`.
         """
+        check_tick(tick)
         presence, limits = self._presence, self._presence.limits
         back_by = limits.back_by(presence.clock.now(), check_timeout(timeout))
         taken: list[AsyncGrant] = []
@@ -157,7 +167,7 @@ class AsyncJob:
         A tick at which the engine does not answer is left out.
         """
         if self._schedule is None:
-            raise ValueError(f"job '{self.name}' has no schedule: give `every` or `cron`")
+            raise ValueError(f"job {shown(self.name)} has no schedule: give `every` or `cron`")
         clock = self._presence.clock
         tick = self._schedule.after(time.time())
         while True:

@@ -8,6 +8,8 @@ from fencepost._runtime import aio as runtime
 from fencepost._runtime.state import StateLock
 from fencepost.core.assignment import balanced, owned_by
 from fencepost.core.claim import Ask
+from fencepost.core.name import shortened
+from fencepost.core.shown import shown
 from fencepost.errors import FencepostError, NotHeld
 from fencepost.primitives._async.acquirable import give_back
 from fencepost.primitives._async.roster import AsyncRoster
@@ -65,13 +67,15 @@ class AsyncOwnership:
     @asynccontextmanager
     async def using(self, number: int) -> AsyncIterator[AsyncGrant]:
         """Work on one partition: it is handed over to another worker only after the block."""
+        if not isinstance(number, int) or isinstance(number, bool):
+            raise TypeError(f"a partition is a whole number, not {shown(number)}")
         counted = False
         try:
             # Inside: a signal may be taken on the way out of the `with`, too.
             with self._state:
                 grant = self._grants.get(number)
                 if grant is None or not grant.held or number not in self._mine:
-                    raise NotHeld(f"partition {number} of '{self._name}' is not ours, or not any more")
+                    raise NotHeld(f"partition {shown(number)} of '{self._name}' is not ours, or not any more")
                 self._in_use[number] = self._in_use.get(number, 0) + 1
                 counted = True
             yield grant
@@ -165,7 +169,7 @@ class AsyncOwnership:
     async def _acquire(self, number: int, timeout: float) -> bool:
         taken: list[AsyncGrant] = []
         try:
-            denial = await obtain(self._presence, (Ask(f"{self._name}/partition {number}"),), timeout, taken)
+            denial = await obtain(self._presence, (Ask(f"{shortened(self._name)}/partition {number}"),), timeout, taken)
             if denial is None:
                 present = self._membership.held
                 with self._state:

@@ -2,8 +2,9 @@
 """Partition ownership: so many parts, each owned by exactly one of the workers that are there."""
 
 from fencepost._runtime import aio as runtime
-from fencepost.core.assignment import balanced, counts, is_assignment
+from fencepost.core.assignment import MOST_PARTITIONS, balanced, counts, is_assignment
 from fencepost.core.claim import Ask
+from fencepost.core.name import MOST_DATA, check_text
 from fencepost.core.permit import check_count
 from fencepost.core.roster import Member, entered
 from fencepost.errors import Conflict
@@ -26,8 +27,8 @@ class AsyncPartitions(AsyncAcquirable[AsyncOwnership]):
 
     def __init__(self, presence: AsyncPresence, name: str, count: int, *, data: str = "") -> None:
         super().__init__(presence, (Ask(name),), None)
-        self._count = check_count(count, "number of partitions")
-        self._data = data
+        self._count = check_count(count, "number of partitions", MOST_PARTITIONS)
+        self._data = check_text(data, "the data of a member", MOST_DATA)
         self._roster = AsyncRoster(presence, "partitions", name, is_assignment)
         self._joined: dict[AsyncGrant, AsyncOwnership] = {}
 

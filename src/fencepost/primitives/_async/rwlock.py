@@ -2,6 +2,8 @@
 """Read and write locks: many readers, or one writer."""
 
 from fencepost.core.claim import Ask, Mode
+from fencepost.core.duration import check_timeout
+from fencepost.core.shown import shown
 from fencepost.primitives._async.lock import AsyncLock
 from fencepost.session._async.grant import AsyncGrant
 from fencepost.session._async.presence import AsyncPresence
@@ -17,7 +19,7 @@ class AsyncReadWriteLock:
     ) -> None:
         self._presence = presence
         self._name = name
-        self._timeout = timeout
+        self._timeout = check_timeout(timeout)
         self._priority = priority
         self._note = note
 
@@ -34,8 +36,10 @@ class AsyncReadWriteLock:
 
         Nobody writes in between. There is no way back up: two readers that both wanted it would wait for each other.
         """
+        if not isinstance(grant, AsyncGrant):
+            raise TypeError(f"what goes on as a reader is a grant of write(), not {type(grant).__name__}")
         if grant.name != self._name:
-            raise ValueError(f"this grant is of '{grant.name}', not of '{self._name}'")
+            raise ValueError(f"this grant is of {shown(grant.name)}, not of {shown(self._name)}")
         await grant.share()
 
     def _lock(self, mode: Mode) -> AsyncLock:

@@ -21,7 +21,7 @@ from fencepost.primitives._async.job import AsyncJob
 from fencepost.primitives._async.latch import AsyncLatch
 from fencepost.primitives._async.lock import AsyncLock
 from fencepost.primitives._async.lock_all import AsyncLockAll
-from fencepost.primitives._async.once import AsyncOnce
+from fencepost.primitives._async.once import AsyncOnce, check_key, check_store
 from fencepost.primitives._async.partitions import AsyncPartitions
 from fencepost.primitives._async.rate_limit import AsyncRateLimit
 from fencepost.primitives._async.rwlock import AsyncReadWriteLock
@@ -66,9 +66,9 @@ class AsyncSession(AsyncPresence):
         A `reentrant` lock may be entered again by the thread or task that holds it, and keeps its token. `note` is
         shown to whoever looks.
         """
-        if priority != 0:
+        if priority or type(priority) is not int:
             self._check_priority(priority)
-        if note:
+        if note != "":
             check_text(note, "a note")
         ask = Ask(check_name(name), note=note)
         return AsyncLock(self, ask, timeout=timeout, priority=priority, reentrant=reentrant)
@@ -158,12 +158,13 @@ class AsyncSession(AsyncPresence):
         at_most: float | None = None,
     ) -> AsyncJob:
         """A job that one node runs for all, every so many seconds or by a cron schedule in UTC; or tick by tick."""
+        check_name(name)
         if every is not None and cron is not None:
             raise ValueError("a job has one schedule: give `every` or `cron`, not both")
         schedule: schedules.Schedule | None = None if every is None else schedules.every(every)
         if cron is not None:
             schedule = schedules.cron(cron)
-        return AsyncJob(self, check_name(name), schedule, at_least=at_least, at_most=at_most)
+        return AsyncJob(self, name, schedule, at_least=at_least, at_most=at_most)
 
     def once(
         self,
@@ -179,12 +180,14 @@ class AsyncSession(AsyncPresence):
         `expires_in`: after how many seconds the work may be done again; by default never. `timeout`: how long to wait
         for whoever is at it.
         """
+        check_key(key)
         if store is None:
             from fencepost.primitives._async.result import default_results
 
             store = default_results(self.engine)
-        expiry = check_timeout(expires_in, "expires_in")
-        return AsyncOnce(check_name(key), store, lambda name: self.lock(name, timeout=timeout), expires_in=expiry)
+        check_store(store)
+        expiry, seconds = check_timeout(expires_in, "expires_in"), check_timeout(timeout)
+        return AsyncOnce(key, store, lambda name: self.lock(name, timeout=seconds), expires_in=expiry)
 
     def _check_priority(self, priority: int) -> None:
         if check_priority(priority) and not self.traits.priority:

@@ -8,7 +8,8 @@ from fencepost.core.claim import Ask
 from fencepost.core.deadline import Deadline
 from fencepost.core.duration import check_seconds
 from fencepost.core.election import Leader, changes_since, is_election, latest, proclaim
-from fencepost.core.name import check_unicode
+from fencepost.core.name import MOST_DATA, check_text
+from fencepost.core.shown import described
 from fencepost.errors import Lost, NotHeld
 from fencepost.primitives._sync.acquirable import Acquirable, give_up
 from fencepost.session._sync.grant import Grant
@@ -38,11 +39,15 @@ class Election(Acquirable[Grant]):
         healthy: runtime.Work[bool] | None = None,
         check_every: float = 1.0,
     ) -> None:
-        super().__init__(presence, (Ask(name, note=check_unicode(value, VALUE)),), timeout)
+        super().__init__(presence, (Ask(name, note=check_text(value, VALUE, MOST_DATA)),), timeout)
+        if healthy is not None and not callable(healthy):
+            raise TypeError(f"healthy is a function that is called without arguments, not {type(healthy).__name__}")
         self._record = Record(presence, f"election/{name}", is_election)
         self._value = value
         self._healthy = healthy
         self._check_every = check_seconds(check_every, "check_every")
+        if self._check_every == 0:
+            raise ValueError("check_every must be more than 0 s: it is the pause between two checks")
         self._leading: Grant | None = None
 
     @property
@@ -61,7 +66,7 @@ class Election(Acquirable[Grant]):
 
     def proclaim(self, value: str) -> None:
         """Change what the leader says of itself, without an election."""
-        check_unicode(value, VALUE)
+        check_text(value, VALUE, MOST_DATA)
         grant = self._grant()
         grant.check()
         self._proclaim(grant, value)
@@ -155,7 +160,7 @@ class Election(Acquirable[Grant]):
                     well, why = healthy(), ""
                 except Exception as error:
                     # A probe that can not say that all is well says that it is not.
-                    well, why = False, f": its health check raised {type(error).__name__}: {error}"
+                    well, why = False, f": its health check raised {described(error)}"
                 if not well:
                     grant.forfeit(f"the leader is not healthy any more{why}")
 

@@ -3,18 +3,26 @@
 
 import inspect
 import json
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Mapping
 from functools import wraps
+from string import Formatter
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from fencepost._runtime import threads as runtime
 from fencepost.core.malformed import Malformed, read_json
-from fencepost.errors import Lost, Refused
+from fencepost.core.name import check_name, shortened
+from fencepost.core.shown import described, shown
+from fencepost.errors import Lost, Refused, printable
 from fencepost.primitives._sync.lock import Lock
 
 if TYPE_CHECKING:
     from fencepost.fences.result._sync.store import Results
 
+# What stands before the key in the name of its lock and its result.
+BEFORE = "once/"
+# Behind the name of an argument a field may go on with an attribute or an item of it.
+FIRST = re.compile(r"[.\[]")
 T = TypeVar("T")
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -41,19 +49,24 @@ class Once:
 
     def run(self, work: "runtime.Work[T]") -> T:
         """The result for the key: of `work`, if nobody has done it yet."""
-        name = f"once/{self.key}"
+        if not callable(work):
+            raise TypeError(f"work is a function that is called without arguments, not {type(work).__name__}")
+        name = f"{BEFORE}{shortened(self.key)}"
         found: T = _result(name, self._text(name, work))
         return found
 
     def __call__(self, function: Function) -> Function:
         """As a decorator: the key names arguments in braces, such as `charge/{order_id}`."""
+        if not callable(function):
+            raise TypeError(f"what is done once is a function, not {type(function).__name__}")
         signature = inspect.signature(function)
+        _check_fields(self.key, signature)
 
         @wraps(function)
         def once(*args: Any, **kwargs: Any) -> Any:
             bound = signature.bind(*args, **kwargs)
             bound.apply_defaults()
-            name = f"once/{self.key.format(**bound.arguments)}"
+            name = f"{BEFORE}{shortened(_filled_in(self.key, bound.arguments))}"
             return _result(name, self._text(name, lambda: function(*args, **kwargs)))
 
         return once  # type: ignore[return-value]
@@ -69,7 +82,7 @@ class Once:
                 if found is not None:
                     return found
                 with self._store.work():
-                    text = json.dumps(work())
+                    text = _written(name, work())
                     self._store.keep(name, grant, text, self._expires_in)
                 done.append(text)
         except Lost:
@@ -77,6 +90,45 @@ class Once:
             if not done:
                 raise
         return done[0]
+
+
+def check_key(key: str) -> str:
+    return check_name(key, "the key of once-only work")
+
+
+def check_store(store: object) -> None:
+    """That results can be kept there: found out at the end of the work, it would have been done in vain."""
+    if not all(callable(getattr(store, method, None)) for method in ("find", "claim", "keep", "work")):
+        raise TypeError(f"results are kept in a store of fencepost.fences.result, not in {type(store).__name__}")
+
+
+def _check_fields(key: str, signature: inspect.Signature) -> None:
+    """That a key of a decorator names arguments, and nothing else."""
+    try:
+        fields = [field for _, field, _, _ in Formatter().parse(key) if field is not None]
+    except ValueError as error:
+        raise ValueError(f"the key {shown(key)} can not be filled in: {error}") from None
+    for field in fields:
+        argument = FIRST.split(field, maxsplit=1)[0]
+        if argument not in signature.parameters:
+            raise ValueError(f"the key {shown(key)} names {shown(argument)}, which is no argument of the function")
+
+
+def _filled_in(key: str, arguments: Mapping[str, object]) -> str:
+    try:
+        filled = key.format(**arguments)
+    except Exception as error:
+        why = printable(described(error))
+        raise ValueError(f"the key {shown(key)} can not be filled in with these arguments: {why}") from error
+    return check_key(filled)
+
+
+def _written(name: str, result: object) -> str:
+    try:
+        return json.dumps(result)
+    except (TypeError, ValueError, RecursionError) as error:
+        why = "it is nested too deeply" if isinstance(error, RecursionError) else error
+        raise TypeError(f"the result of {shown(name)} is not what JSON can hold: {why}") from error
 
 
 def _result(name: str, text: str) -> Any:

@@ -4,6 +4,7 @@
 import secrets
 
 from fencepost.core.claim import Ask
+from fencepost.core.name import shortened
 from fencepost.core.roster import is_roster, left, members, neighbour
 from fencepost.errors import EngineError, FencepostError
 from fencepost.session._sync.grant import Grant
@@ -26,7 +27,7 @@ class Roster:
     ) -> None:
         self.record = Record(presence, f"{kind}/{name}", is_sound)
         self._presence = presence
-        self._name = name
+        self._name = shortened(name)
         self._lasts = lasts
 
     @property

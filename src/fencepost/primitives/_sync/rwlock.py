@@ -2,6 +2,8 @@
 """Read and write locks: many readers, or one writer."""
 
 from fencepost.core.claim import Ask, Mode
+from fencepost.core.duration import check_timeout
+from fencepost.core.shown import shown
 from fencepost.primitives._sync.lock import Lock
 from fencepost.session._sync.grant import Grant
 from fencepost.session._sync.presence import Presence
@@ -17,7 +19,7 @@ class ReadWriteLock:
     ) -> None:
         self._presence = presence
         self._name = name
-        self._timeout = timeout
+        self._timeout = check_timeout(timeout)
         self._priority = priority
         self._note = note
 
@@ -34,8 +36,10 @@ class ReadWriteLock:
 
         Nobody writes in between. There is no way back up: two readers that both wanted it would wait for each other.
         """
+        if not isinstance(grant, Grant):
+            raise TypeError(f"what goes on as a reader is a grant of write(), not {type(grant).__name__}")
         if grant.name != self._name:
-            raise ValueError(f"this grant is of '{grant.name}', not of '{self._name}'")
+            raise ValueError(f"this grant is of {shown(grant.name)}, not of {shown(self._name)}")
         grant.share()
 
     def _lock(self, mode: Mode) -> Lock:

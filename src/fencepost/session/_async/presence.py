@@ -15,7 +15,7 @@ from fencepost.core.claim import Claim
 from fencepost.core.holder import Holder
 from fencepost.core.lease import Terms
 from fencepost.core.limit import limits
-from fencepost.core.name import check_name, listed
+from fencepost.core.name import check_name, check_text, listed
 from fencepost.core.traits import Traits
 from fencepost.errors import EngineError, SessionClosed, Unavailable, Unsupported
 from fencepost.session._async.courtesy import AsyncCourtesy
@@ -179,12 +179,14 @@ class AsyncPresence:
 
     async def look(self, name: str) -> Snapshot:
         """Who holds `name` now, and who waits for it."""
+        check_name(name)
         self.check_open()
         async with self._within(self.limits.call):
-            return await self.engine.look(check_name(name))
+            return await self.engine.look(name)
 
     async def names(self, prefix: str = "") -> Sequence[str]:
-        """The names that are held or waited for."""
+        """The names that are held or waited for, and begin so."""
+        check_text(prefix, "a prefix")
         self.check_open()
         async with self._within(self.limits.call):
             return await self.engine.names(prefix)
@@ -195,9 +197,10 @@ class AsyncPresence:
         Its holder is told at the next renewal; a fence refuses it as soon as the next holder shows its token.
         The engine keeps a record, which `look` shows.
         """
+        check_name(name)
         self.check_open()
         async with self._within(self.limits.call):
-            taken = await self.engine.evict(check_name(name), self.label)
+            taken = await self.engine.evict(name, self.label)
         for claim in taken:
             self.announce(
                 event.Evicted(
@@ -208,8 +211,10 @@ class AsyncPresence:
 
     async def ask_to_yield(self, name: str, *, reason: str = "") -> bool:
         """Ask whoever holds `name` to let go of it; whether anybody does. What it does then is up to the holder."""
+        check_name(name)
+        check_text(reason, "a reason")
         self.check_open()
-        return await self.courtesy.ask(check_name(name), reason)
+        return await self.courtesy.ask(name, reason)
 
     async def close(self) -> None:
         """Give back everything this session holds and leave all queues. Closing twice is fine.

@@ -7,10 +7,14 @@ from typing import Any, Literal
 from psycopg import Connection, sql
 from psycopg.errors import LockNotAvailable
 
+from fencepost.core.shown import shown
+from fencepost.core.version import check_version
 from fencepost.errors import AcquireTimeout
+from fencepost.fences.sql.statement import quoted, quoted_all
 from fencepost.sql._sync.transaction import check_transaction
 
 IfLocked = Literal["wait", "fail", "skip"]
+NEVER = "\0"
 CLAUSE = {"wait": sql.SQL(""), "fail": sql.SQL(" NOWAIT"), "skip": sql.SQL(" SKIP LOCKED")}
 
 
@@ -29,8 +33,16 @@ def lock_rows(
     the caller's transaction goes on; or, with "skip", are left out: with `order_by` and `limit=1` that is the next
     free job.
     """
-    if if_locked not in CLAUSE:
-        raise ValueError(f"if_locked is 'wait', 'fail' or 'skip', not '{if_locked}'")
+    if not isinstance(if_locked, str) or if_locked not in CLAUSE:
+        raise ValueError(f"if_locked is 'wait', 'fail' or 'skip', not {shown(if_locked)}")
+    if not isinstance(where, Mapping):
+        raise TypeError(f"where is a mapping of columns to values, not {type(where).__name__}")
+    if limit is not None:
+        check_version(limit, "limit")
+    # For what they refuse: psycopg quotes them, and takes a quote in a name as well.
+    quoted(table, NEVER)
+    for columns, what in ((where, "the columns of where"), (order_by, "the columns of order_by")):
+        quoted_all(columns, NEVER, what)
     check_transaction(connection)
     query = _query(table, list(where), order_by, limit) + CLAUSE[if_locked]
     if if_locked != "fail":

@@ -14,14 +14,16 @@ TRY = {False: b"pg_try_advisory_xact_lock", True: b"pg_try_advisory_xact_lock_sh
 
 def xact_lock(connection: Connection[Any], name: str, *, shared: bool = False) -> None:
     """Wait for the lock on `name`; it is held until the caller's transaction ends, and can not be given back before."""
+    check_name(name)
     check_transaction(connection)
-    connection.execute(b"SELECT %b(hashtextextended(%%s, 0))" % LOCK[shared], [check_name(name)])
+    connection.execute(b"SELECT %b(hashtextextended(%%s, 0))" % LOCK[bool(shared)], [name])
 
 
 def try_xact_lock(connection: Connection[Any], name: str, *, shared: bool = False) -> bool:
     """Whether the lock on `name` was free, and is now held until the caller's transaction ends."""
+    check_name(name)
     check_transaction(connection)
-    cursor = connection.execute(b"SELECT %b(hashtextextended(%%s, 0))::int" % TRY[shared], [check_name(name)])
+    cursor = connection.execute(b"SELECT %b(hashtextextended(%%s, 0))::int" % TRY[bool(shared)], [name])
     assert cursor.pgresult is not None
     return cursor.pgresult.get_value(0, 0) == b"1"
 

@@ -15,7 +15,9 @@ from fencepost.core.claim import Claim, Request
 from fencepost.core.deadline import Deadline
 from fencepost.core.duration import check_seconds
 from fencepost.core.holder import Holder
+from fencepost.core.permit import check_count
 from fencepost.core.rate import Rate
+from fencepost.core.shown import shown
 from fencepost.errors import Unavailable
 
 METHODS = (
@@ -77,11 +79,11 @@ class AsyncFaultyEngine(AsyncEngine):
 
     def lose_reply(self, method: str, times: float = 1) -> None:
         """Perform the next `times` calls of `method`, and raise `Unavailable` instead of the answer."""
-        self._losses[_known(method)] = times  # type: ignore[assignment]
+        self._losses[_known(method)] = _checked(times)  # type: ignore[assignment]
 
     def refuse(self, method: str, times: float = 1) -> None:
         """Raise `Unavailable` on the next `times` calls of `method`, which are not performed; 0 ends it."""
-        self._refusals[_known(method)] = times  # type: ignore[assignment]
+        self._refusals[_known(method)] = _checked(times)  # type: ignore[assignment]
 
     def delay(self, method: str, seconds: float) -> None:
         """Perform the next call of `method` at once, and give its answer that many seconds later."""
@@ -94,7 +96,8 @@ class AsyncFaultyEngine(AsyncEngine):
 
     async def called(self, method: str, *, times: int = 1, timeout: float = 30.0) -> None:
         """Return once `method` stands in `calls` that often; `TimeoutError` after `timeout` real seconds."""
-        deadline = Deadline.after(boottime(), timeout)
+        check_count(times, "number of calls")
+        deadline = Deadline.after(boottime(), check_seconds(timeout, "timeout"))
         while self.calls.count(_known(method)) < times:
             self._called.clear()
             if self.calls.count(method) < times and not await self._called.wait(deadline.left(boottime())):
@@ -228,9 +231,17 @@ _OPEN = runtime.Event()
 _OPEN.set()
 
 
+def _checked(times: float) -> float:
+    if isinstance(times, bool) or not isinstance(times, int | float):
+        raise TypeError(f"times is a number of calls, not {type(times).__name__}")
+    if not times >= 0:
+        raise ValueError(f"times is a number of calls, 0 or more, not {shown(times)}")
+    return times
+
+
 def _known(method: str) -> str:
     if method not in METHODS:
-        raise ValueError(f"unknown engine method '{method}': choose from {', '.join(METHODS)}")
+        raise ValueError(f"unknown engine method {shown(method)}: choose from {', '.join(METHODS)}")
     return method
 
 

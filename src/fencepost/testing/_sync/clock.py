@@ -37,8 +37,8 @@ class VirtualClock:
     def __init__(self, *, grace: float = 0.2, patience: float = 10.0) -> None:
         self.home: object = None
         self._now = START
-        self._grace = grace
-        self._patience = patience
+        self._grace = check_seconds(grace, "grace")
+        self._patience = check_seconds(patience, "patience")
         self._lane = Lane(self)
         self._lanes = [self._lane]
         self._lock = StateLock()

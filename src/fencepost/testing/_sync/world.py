@@ -13,6 +13,8 @@ from fencepost.contract import registry
 from fencepost.contract.answer import Snapshot
 from fencepost.core.deadline import Deadline
 from fencepost.core.lease import Terms
+from fencepost.core.name import check_name, check_text
+from fencepost.core.permit import check_count
 from fencepost.core.url import parse_url
 from fencepost.instrumentation import log
 from fencepost.primitives._sync.session import Session
@@ -53,6 +55,8 @@ class World:
         if self.clock.home is None:
             self.clock.home = runtime.current_flow()
         terms = Terms(ttl, margin)
+        if holder is not None:
+            check_text(holder, "the label of a holder")
         lane = self.clock.lane()
         engine = MemberEngine(self._kind(self._url, clock=lane, patience=PATIENCE), lane)
         label = holder or f"session-{len(self._members) + 1}"
@@ -67,10 +71,11 @@ class World:
 
     def look(self, name: str) -> Snapshot:
         """Who holds the name and who waits for it, also while everyone is cut off."""
-        return self._eye.look(name)
+        return self._eye.look(check_name(name))
 
     def until_waiting(self, name: str, count: int = 1) -> None:
         """Return as soon as that many wait for the name, at most 10 real seconds. No virtual time passes."""
+        check_count(count, "number of those who wait")
         deadline = Deadline.after(boottime(), REAL_PATIENCE)
         while len((self.look(name)).waiters) < count:
             if deadline.passed(boottime()):

@@ -30,7 +30,8 @@ def roster(url: Url, patience: float) -> Roster:
     seen: set[tuple[str, int]] = set()
     for node in nodes:
         if (node.host, node.port) in seen:
-            raise ValueError(f"{url} names the server {node} twice: its vote counts once, so name each server once")
+            twice = url.shown(str(node))[1:-1]
+            raise ValueError(f"{url} names the server {twice} twice: its vote counts once, so name each server once")
         seen.add((node.host, node.port))
     if len(nodes) < FEWEST:
         raise ValueError(
@@ -49,5 +50,5 @@ def _timeout(url: Url, default: float) -> float:
     except ValueError:
         seconds = 0.0
     if not (isfinite(seconds) and seconds > 0):
-        raise ValueError(f"option 'node_timeout' in {url} is a number of seconds above 0, not '{text}'")
+        raise ValueError(f"option 'node_timeout' in {url} is a number of seconds above 0, not {url.shown(text)}")
     return seconds

@@ -20,6 +20,8 @@ ENDED = "zookeeper no longer has the session: it ended, or was closed"
 FOREIGN = "the session belongs to the parent of this process"
 LEAST_PATIENCE = 0.05
 MOST_CHALLENGES = 10
+# As the protocol has it.
+MOST_MILLISECONDS = 2**31 - 1
 
 
 class Limit(runtime.Limit):
@@ -57,7 +59,8 @@ class Link:
         self.attached_at = 0.0
         self.session = NO_SESSION
         self._address = address
-        self._timeout = max(1, round(timeout * 1000))
+        # No server gives so long a one, and whoever asked for it is told what it gives.
+        self._timeout = max(1, min(round(timeout * 1000), MOST_MILLISECONDS))
         self._on_event = on_event
         self._clock = clock
         self._now = clock.now

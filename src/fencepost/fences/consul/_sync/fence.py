@@ -8,7 +8,7 @@ from typing import Any
 
 from fencepost._runtime import threads as runtime
 from fencepost.core.malformed import Malformed
-from fencepost.core.name import check_name
+from fencepost.core.name import check_name, check_text
 from fencepost.errors import Unavailable
 from fencepost.fences.consul.agent import Agent, Conflict, Operation
 from fencepost.fences.consul.mark import Mark, look, mark_key, put, read_mark, remove, show, value_of
@@ -38,7 +38,7 @@ class ConsulFence:
         timeout: float = 5.0,
     ) -> None:
         self._agent = Agent(url, token=token, context=context, timeout=timeout)
-        self._prefix = prefix
+        self._prefix = check_text(prefix, "the prefix of marks")
         # As last seen. If it was raised since, the transaction fails, and it is read again.
         self._marks: dict[str, Mark] = {}
 

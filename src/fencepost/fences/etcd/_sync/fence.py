@@ -6,7 +6,8 @@ from contextlib import contextmanager
 from types import TracebackType
 from typing import Any, Self
 
-from fencepost.core.name import check_name
+from fencepost.core.duration import check_seconds
+from fencepost.core.name import check_name, check_text
 from fencepost.core.url import parse_url
 from fencepost.drivers.etcd import request as ask
 from fencepost.drivers.etcd._sync.client import Client
@@ -33,6 +34,8 @@ class EtcdFence:
 
     def __init__(self, url: str, *, marks: str = MARKS, patience: float = PATIENCE) -> None:
         address = parse_url(url)
+        check_text(marks, "the prefix of marks")
+        check_seconds(patience, "patience")
         if address.scheme not in ("etcd", "etcds"):
             raise ValueError(f"an etcd fence takes an etcd:// or etcds:// URL, not {address.scheme}://")
         address.check_options("prefix", *(TLS_OPTIONS if address.scheme == "etcds" else ()))

@@ -11,6 +11,7 @@ from fencepost.core.backoff import backoff
 from fencepost.core.name import check_name
 from fencepost.fences.host import mark
 from fencepost.fences.host.passage import Passage, check_platform
+from fencepost.fences.private import check_path
 from fencepost.fences.protocol import Tokened, token_of
 
 FIRST, MOST = 0.0005, 0.02
@@ -30,7 +31,7 @@ class HostFence:
     def __init__(self, path: "str | os.PathLike[str]") -> None:
         check_platform()
         # One lock file, however the marks are reached.
-        self._path = os.path.realpath(path)
+        self._path = os.path.realpath(check_path(path))
 
     def claim(self, name: str, grant: Tokened | int) -> None:
         with self.guard(name, grant):

@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
+from fencepost.core.duration import check_seconds
 from fencepost.core.name import check_name
 from fencepost.fences.protocol import Tokened, token_of
 from fencepost.fences.redis.source import RUN, check_client, check_length, guarded, mark_key, mark_of, refusal, words
@@ -162,4 +163,4 @@ class AsyncGuarded:
 
 
 def _expiry(seconds: float | None) -> tuple[object, ...]:
-    return () if seconds is None else ("PX", max(1, int(seconds * 1000)))
+    return () if seconds is None else ("PX", max(1, int(check_seconds(seconds, "expires_in") * 1000)))

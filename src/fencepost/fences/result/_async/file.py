@@ -6,25 +6,28 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, closing
 
 from fencepost._runtime import aio as runtime
-from fencepost.fences.private import open_private
-from fencepost.fences.protocol import Tokened
+from fencepost.core.name import check_name
+from fencepost.fences.private import check_path, open_private
+from fencepost.fences.protocol import Tokened, token_of
 from fencepost.fences.result._sync.sql import SqlResults
+from fencepost.fences.result.lifetime import check_result
 
 
 class AsyncFileResults:
     """Results in the SQLite database at `path`, for all processes of this host. On disk when `keep` returns."""
 
     def __init__(self, path: "str | os.PathLike[str]") -> None:
-        self._path = os.path.abspath(path)
+        self._path = os.path.abspath(check_path(path))
 
     async def find(self, name: str) -> str | None:
-        return await runtime.in_thread(self._find, name)
+        return await runtime.in_thread(self._find, check_name(name))
 
     async def claim(self, name: str, grant: Tokened | int) -> str | None:
-        return await runtime.in_thread(self._claim, name, grant)
+        return await runtime.in_thread(self._claim, check_name(name), token_of(grant))
 
     async def keep(self, name: str, grant: Tokened | int, value: str, expires_in: float | None) -> None:
-        await runtime.in_thread(self._keep, name, grant, value, expires_in)
+        lasting = check_result(value, expires_in)
+        await runtime.in_thread(self._keep, check_name(name), token_of(grant), value, lasting)
 
     @asynccontextmanager
     async def work(self) -> "AsyncIterator[None]":
@@ -36,11 +39,11 @@ class AsyncFileResults:
         with closing(open_private(self._path)) as connection:
             return SqlResults(connection).find(name)
 
-    def _claim(self, name: str, grant: Tokened | int) -> str | None:
+    def _claim(self, name: str, grant: int) -> str | None:
         with closing(open_private(self._path)) as connection:
             return SqlResults(connection).claim(name, grant)
 
-    def _keep(self, name: str, grant: Tokened | int, value: str, expires_in: float | None) -> None:
+    def _keep(self, name: str, grant: int, value: str, expires_in: float | None) -> None:
         with closing(open_private(self._path)) as connection:
             results = SqlResults(connection)
             results.keep(name, grant, value, expires_in)

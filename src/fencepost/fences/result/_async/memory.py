@@ -4,7 +4,9 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
+from fencepost.core.name import check_name
 from fencepost.fences.protocol import Tokened, token_of
+from fencepost.fences.result.lifetime import check_result
 from fencepost.fences.result.shelf import Shelf
 
 
@@ -15,13 +17,14 @@ class AsyncMemoryResults:
         self._shelf = shelf or Shelf()
 
     async def find(self, name: str) -> str | None:
-        return self._shelf.find(name)
+        return self._shelf.find(check_name(name))
 
     async def claim(self, name: str, grant: Tokened | int) -> str | None:
-        return self._shelf.claim(name, token_of(grant))
+        return self._shelf.claim(check_name(name), token_of(grant))
 
     async def keep(self, name: str, grant: Tokened | int, value: str, expires_in: float | None) -> None:
-        self._shelf.keep(name, token_of(grant), value, expires_in)
+        lasting = check_result(value, expires_in)
+        self._shelf.keep(check_name(name), token_of(grant), value, lasting)
 
     @asynccontextmanager
     async def work(self) -> "AsyncIterator[None]":

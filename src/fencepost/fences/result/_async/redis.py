@@ -10,7 +10,7 @@ from fencepost.errors import Refused
 from fencepost.fences.protocol import Tokened, token_of
 from fencepost.fences.redis._async.fence import Script
 from fencepost.fences.redis.source import check_client, refusal
-from fencepost.fences.result.lifetime import MARK_OUTLIVES
+from fencepost.fences.result.lifetime import MARK_OUTLIVES, check_result
 from fencepost.fences.result.source import CLAIM, KEEP, keys_of, milliseconds
 
 
@@ -33,7 +33,8 @@ class AsyncRedisResults:
         return _text(name, await self._call(self._claim, name, grant, milliseconds(MARK_OUTLIVES)))
 
     async def keep(self, name: str, grant: Tokened | int, value: str, expires_in: float | None) -> None:
-        lives = () if expires_in is None else (milliseconds(expires_in), milliseconds(expires_in + MARK_OUTLIVES))
+        lasting = check_result(value, expires_in)
+        lives = () if lasting is None else (milliseconds(lasting), milliseconds(lasting + MARK_OUTLIVES))
         await self._call(self._keep, name, grant, value, *lives)
 
     @asynccontextmanager

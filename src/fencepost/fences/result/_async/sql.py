@@ -10,7 +10,7 @@ from fencepost._runtime import fork
 from fencepost.core.name import check_name
 from fencepost.errors import FencepostError, Stale
 from fencepost.fences.protocol import Tokened, check, check_process, mark_of, token_of
-from fencepost.fences.result.lifetime import MARK_OUTLIVES
+from fencepost.fences.result.lifetime import MARK_OUTLIVES, check_result
 from fencepost.fences.sql._async.retreat import retreat
 from fencepost.fences.sql.dialect import MYSQL, row_key
 from fencepost.fences.sql.driver import aio as driver
@@ -56,10 +56,11 @@ class AsyncSqlResults:
         return value
 
     async def keep(self, name: str, grant: Tokened | int, value: str, expires_in: float | None) -> None:
+        lasting = check_result(value, expires_in)
         token = token_of(grant)
         params = {"token": token, "value": value, "memory": MARK_OUTLIVES}
         # As text, since it is a number or NULL: drivers disagree on the type of a parameter that may be either.
-        sql = KEEP.replace("{expires_in}", "NULL" if expires_in is None else repr(float(expires_in)))
+        sql = KEEP.replace("{expires_in}", "NULL" if lasting is None else repr(lasting))
         answer = await self._run(sql, self._key(check_name(name)) | params)
         if answer.changed < 1:
             # None; or the library does not count them, or MySQL one that had these very values already.

@@ -10,7 +10,7 @@ from fencepost.fences.protocol import Tokened, mark_of, token_of
 from fencepost.fences.sql._sync.retreat import retreat
 from fencepost.fences.sql.dialect import MYSQL
 from fencepost.fences.sql.driver import threads as driver
-from fencepost.fences.sql.statement import Answer, quoted
+from fencepost.fences.sql.statement import Answer, quoted, quoted_all
 
 
 class RowFence:
@@ -42,8 +42,10 @@ class RowFence:
 
     def read(self, key: Any, grant: Tokened | int, columns: Sequence[str]) -> tuple[Any, ...]:
         """Claim, then read: what these columns of the row hold."""
+        wanted = ", ".join(quoted_all(columns, self._mark).values())
+        if not wanted:
+            raise ValueError("columns must not be empty: name at least one to read")
         self.claim(key, grant)
-        wanted = ", ".join(quoted(column, self._mark) for column in columns)
         sql = f"SELECT {wanted} FROM {self._table} WHERE {self._key} = :key{self._current}"
         answer = self._finish(sql, {"key": key})
         if not answer.rows:

@@ -5,7 +5,7 @@ from typing import Any, Protocol
 
 from fencepost.fences.sql.dialect import MYSQL, POSTGRESQL, SQLITE, Dialect, dialect_named
 from fencepost.fences.sql.driver.autocommit import check_transactions
-from fencepost.fences.sql.driver.kind import Adapter, adapter_of
+from fencepost.fences.sql.driver.kind import Adapter, adapter_of, unfit
 from fencepost.fences.sql.statement import Answer, positional, pyformat
 
 Params = Mapping[str, Any]
@@ -174,7 +174,10 @@ class Aiosqlite(_Scripts):
             await self.connection.execute(statement)
 
     async def run(self, sql: str, params: Params) -> Answer:
-        return await self.raw(sql, params)
+        try:
+            return await self.raw(sql, params)
+        except (OverflowError, UnicodeEncodeError) as error:
+            raise unfit(error) from None
 
     async def raw(self, sql: str, params: Any) -> Answer:
         cursor = await self.connection.execute(sql, params or ())

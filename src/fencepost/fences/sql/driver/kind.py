@@ -29,6 +29,12 @@ def adapter_of(connection: Any, kinds: Mapping[str, type[Adapter]], takes: str) 
     return kind(connection)
 
 
+def unfit(error: OverflowError | UnicodeEncodeError) -> ValueError:
+    """What to say of a value that SQLite's library can not even pass on; others have errors of their own."""
+    what = "a number that needs more than 64 bits" if isinstance(error, OverflowError) else "a lone surrogate"
+    return ValueError(f"SQLite can not hold what is among these values: {what}")
+
+
 def library(connection: object) -> str:
     """The name of the package that made the class of `connection`, or of the first base that is not the user's own."""
     known = {"sqlite3", "_sqlite3", "psycopg", "pymysql", "sqlalchemy", "django", "asyncpg", "aiosqlite"}

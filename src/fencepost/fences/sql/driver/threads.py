@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 from fencepost.fences.sql.dialect import MYSQL, POSTGRESQL, SQLITE, Dialect, dialect_named
 from fencepost.fences.sql.driver.autocommit import check_transactions
-from fencepost.fences.sql.driver.kind import Adapter, adapter_of
+from fencepost.fences.sql.driver.kind import Adapter, adapter_of, unfit
 from fencepost.fences.sql.statement import Answer, pyformat
 
 Params = Mapping[str, Any]
@@ -117,7 +117,10 @@ class Sqlite(_Cursors):
             execute(statement)
 
     def run(self, sql: str, params: Params) -> Answer:
-        cursor = sqlite3.Cursor(self.connection).execute(sql, params)
+        try:
+            cursor = sqlite3.Cursor(self.connection).execute(sql, params)
+        except (OverflowError, UnicodeEncodeError) as error:
+            raise unfit(error) from None
         return Answer(cursor.fetchall(), cursor.rowcount)
 
 

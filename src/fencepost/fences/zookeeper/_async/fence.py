@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from fencepost._runtime import aio as runtime
-from fencepost.core.name import check_name
+from fencepost.core.name import check_name, check_text
 from fencepost.errors import Unavailable
 from fencepost.fences.protocol import Tokened, check, token_of
 from fencepost.fences.zookeeper.mark import FOLDER, Mark, failure, mark_of, mark_path, says_changed
@@ -32,7 +32,7 @@ class AsyncZookeeperFence:
         if not hasattr(client, "transaction"):
             raise TypeError(f"a ZooKeeper fence takes a client of kazoo, not {type(client).__name__}")
         self._client = client
-        self._folder = folder.rstrip("/")
+        self._folder = check_text(folder, "the folder of marks").rstrip("/")
 
     async def claim(self, name: str, grant: Tokened | int) -> None:
         """Show the token: every lower one is refused from now on."""

@@ -1,0 +1,33 @@
+"""What is public, as docs/public-api.txt has it: every call that takes an argument."""
+
+import importlib
+import inspect
+from collections.abc import Iterator
+
+from tools.public_api import MODULES
+
+
+def calls() -> dict[str, tuple[str, ...]]:
+    """The arguments of each call, by the title that it has in the table: those of a twin are the same."""
+    found: dict[str, tuple[str, ...]] = {}
+    for module in map(importlib.import_module, MODULES):
+        for name in module.__all__:
+            value = getattr(module, name)
+            titled = _methods(value) if inspect.isclass(value) else [(name, value)] if callable(value) else []
+            for title, function in titled:
+                arguments = tuple(each for each in inspect.signature(function).parameters if each != "self")
+                if arguments:
+                    title = title.removeprefix("Async").removesuffix("_async")
+                    assert found.setdefault(title, arguments) == arguments, f"the twins of {title} differ"
+    return found
+
+
+def _methods(kind: type) -> Iterator[tuple[str, object]]:
+    if issubclass(kind, BaseException):
+        return
+    for name in dir(kind):
+        owner = next((base for base in kind.__mro__ if name in vars(base)), object)
+        public = not name.startswith("_") or name in ("__init__", "__call__")
+        value = inspect.getattr_static(kind, name)
+        if public and owner.__module__.startswith("fencepost") and callable(value) and not inspect.isclass(value):
+            yield f"{kind.__name__}.{name}", value
