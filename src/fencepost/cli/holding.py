@@ -13,6 +13,10 @@ from fencepost.cli.supervision import stop, supervise
 from fencepost.cli.terminal import Terminal
 from fencepost.cli.waiting import Waiting
 from fencepost.core import event
+from fencepost.core.job import check_tick
+from fencepost.core.lease import Terms
+from fencepost.core.name import check_name, check_text
+from fencepost.core.url import parse_url
 from fencepost.errors import AcquireTimeout, FencepostError, Lost
 
 if TYPE_CHECKING:
@@ -23,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class Order(NamedTuple):
-    """What was typed."""
+    """What was typed, and looked at before any process is made for it: see `ordered`."""
 
     name: str
     command: tuple[str, ...]
@@ -33,6 +37,19 @@ class Order(NamedTuple):
     skip: bool
     # What is to be done once: the tick of a schedule, or, to be tried again if it fails, whatever the user calls it.
     tick: "Tick | None" = None
+
+
+def ordered(order: Order, *, holder: str | None, note: str = "") -> Order:
+    """The order itself; ValueError if what was typed will not do."""
+    check_name(order.name)
+    check_text(note, "a note")
+    if holder is not None:
+        check_text(holder, "the label of a holder")
+    if order.tick is not None:
+        check_tick(order.tick)
+    parse_url(order.url)
+    Terms(order.plan.ttl, order.plan.margin)
+    return order
 
 
 def hold(

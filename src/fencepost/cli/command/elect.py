@@ -62,11 +62,14 @@ def elect(
     need_process_groups()
     from fencepost.cli.connection import address
     from fencepost.cli.grace import plan
-    from fencepost.cli.holding import Order
+    from fencepost.cli.holding import Order, ordered
     from fencepost.cli.undertaking import undertake
+    from fencepost.core.name import MOST_DATA, check_text
 
     with exit.usage():
         order = Order(name, command, address(url), plan(ttl, grace), timeout, skip=False)
+        ordered(order, holder=holder)
+        check_text(value, "the value of a leader", MOST_DATA)
     return undertake(order, lambda session: session.election(name, value=value), ttl=ttl, holder=holder)
 
 

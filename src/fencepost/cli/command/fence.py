@@ -104,7 +104,11 @@ def _connection(url: str) -> Iterator[Any]:
     except ModuleNotFoundError:
         raise click.ClickException("this needs psycopg: pip install 'fencepost[postgresql]'") from None
     try:
-        with psycopg.connect(_conninfo(address), autocommit=True) as connection:
+        conninfo = _conninfo(address)
+    except psycopg.ProgrammingError:
+        raise click.ClickException(f"{address} has an option or a host that PostgreSQL does not know") from None
+    try:
+        with psycopg.connect(conninfo, autocommit=True) as connection:
             yield connection
     except (LookupError, ValueError) as error:
         raise click.ClickException(str(error)) from error

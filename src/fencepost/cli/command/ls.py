@@ -17,7 +17,7 @@ def ls(prefix: str, url: str | None, as_json: bool) -> int:
     """List the names that are held or waited for, and begin with PREFIX."""
     from fencepost.cli.view import view
 
-    with onlooker(url) as session:
+    with onlooker(url) as session, exit.usage():
         views = [view(each) for each in look_at_all(session, prefix)]
     # Between the two questions a name may have become free.
     views = [each for each in views if each["holders"] or each["waiters"]]

@@ -96,7 +96,7 @@ def run(
     need_process_groups()
     from fencepost.cli.connection import address
     from fencepost.cli.grace import plan
-    from fencepost.cli.holding import Order
+    from fencepost.cli.holding import Order, ordered
     from fencepost.cli.undertaking import undertake
 
     if skip_if_held and timeout is not None:
@@ -119,6 +119,7 @@ def run(
         )
     with exit.usage():
         order = Order(name, command, address(url), plan(ttl, grace), timeout, skip_if_held, once or tick)
+        ordered(order, holder=holder, note=note)
         if every is not None or cron is not None:
             return _repeat(name, command, every, cron)
 

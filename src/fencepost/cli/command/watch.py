@@ -33,7 +33,7 @@ def watch(prefix: str, url: str | None, interval: float, count: int | None, once
     name at first, and then for every change. What comes and goes between two looks is not seen.
     """
     count = 1 if once else count
-    with onlooker(url) as session:
+    with onlooker(url) as session, exit.usage():
         if sys.stdout.isatty() and not as_json:
             with Keyboard() as keyboard:
                 _keep_table(_looks(session, prefix, count, lambda: keyboard.says_enough(interval)))
