@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import fencepost
 from fencepost.contract import registry
 from fencepost.core.url import parse_url
-from fencepost.errors import Refused, Unsupported
+from fencepost.errors import EngineError, Refused, Unsupported
 from fencepost.fences.consul import AsyncConsulFence, ConsulFence
 from fencepost.fences.etcd import AsyncEtcdFence, EtcdFence
 from tests.support.arguments.url import HOSTS, OPTIONS, PATHS, SECRET, SECRETS, VALUES
@@ -93,6 +93,20 @@ def test_no_mixture_of_separators_raises_anything_else_or_shows_the_password(
 ) -> None:
     # Behind the last '@' a password can not be told from a host: nobody would take it for one.
     tried(fencepost.connect, f"{scheme}://user:{password}@{rest.replace(SECRET, 'h')}")
+
+
+@pytest.mark.parametrize("scheme", [scheme for scheme in SCHEMES if scheme not in ("memory", "sqlite", "redis+unix")])
+@pytest.mark.parametrize("host", ["a..b", "x" * 300])
+async def test_a_host_that_no_name_server_can_be_asked_for_is_an_engine_error(scheme: str, host: str) -> None:
+    hosts = ",".join(f"{host}:{port}" for port in ((1, 2, 3) if scheme == "redlock" else (1,)))
+    url = f"{scheme}://{hosts}{'/service' if scheme == 'redis+sentinel' else ''}"
+    session, other = fencepost.connect(url, ttl=30), fencepost.connect_async(url, ttl=30)
+    with pytest.raises(EngineError):
+        session.look("a")
+    with pytest.raises(EngineError):
+        await other.look("a")
+    session.close()
+    await other.close()
 
 
 def test_what_is_encoded_comes_back_as_it_was() -> None:

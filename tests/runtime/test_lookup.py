@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from fencepost._runtime import lookup, wire
-from fencepost._runtime.lookup import look_up, resolve
+from fencepost._runtime.lookup import look_up, numeric, resolve
 from fencepost.testing.condition import until
 
 HOST = "stuck.example"
@@ -97,3 +97,9 @@ def test_where_no_thread_is_to_be_had_a_name_is_not_found(monkeypatch: pytest.Mo
     monkeypatch.setattr(lookup, "start", fail)
     with pytest.raises(OSError, match="no thread is to be had"):
         resolve(HOST, 1, 60.0)
+
+
+@pytest.mark.parametrize("host", ["a..b", "x" * 300, "\u0301" * 80])
+def test_a_name_that_can_not_even_be_asked_for_is_not_found(host: str) -> None:
+    with pytest.raises(socket.gaierror, match="no host has such a name"):
+        numeric(host, 1)

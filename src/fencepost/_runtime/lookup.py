@@ -21,6 +21,9 @@ def numeric(host: str, port: int) -> Found:
         return socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_NUMERICHOST)
     except socket.gaierror:
         return []
+    except UnicodeError:
+        # It can not even be asked for: a part of it is empty, or too long. To those who connect that is all the same.
+        raise socket.gaierror(socket.EAI_NONAME, "no host has such a name") from None
 
 
 class Lookup:
