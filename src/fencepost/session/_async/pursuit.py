@@ -149,8 +149,8 @@ async def _claim(
             attempt += 1
             if again_at >= min(until, keeper.ends_at):
                 raise
-            if await presence.clock.wait(keeper.lost, again_at):
-                return Gone("it was lost while the engine did not answer")
+            if await presence.clock.wait(keeper.ended, again_at):
+                return Gone("it ended while the engine did not answer")
 
 
 async def _queue(

@@ -107,6 +107,11 @@ class Keeper:
             raise
 
     @property
+    def ended(self) -> runtime.Event:
+        """Set when the lease was lost, and also when it was closed."""
+        return self._stop
+
+    @property
     def over(self) -> bool:
         """Whether it was opened once, or tried to be, and has ended. Tells nobody, as `proven` does."""
         return self._opened.is_set() and self._end is not None

@@ -149,8 +149,8 @@ def _claim(
             attempt += 1
             if again_at >= min(until, keeper.ends_at):
                 raise
-            if presence.clock.wait(keeper.lost, again_at):
-                return Gone("it was lost while the engine did not answer")
+            if presence.clock.wait(keeper.ended, again_at):
+                return Gone("it ended while the engine did not answer")
 
 
 def _queue(
