@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 from fencepost._runtime import aio as runtime
 from fencepost._runtime.clock import LONGEST_NAP, boottime
+from fencepost._runtime.protocol import INTERRUPTED
 from fencepost.engines.redis.address import Address
 from fencepost.engines.redis.redlock.ballot import GRACE, PENDING, Ballot, any_reply
 from fencepost.engines.redis.redlock.script import CLAIMS, GIVING_BACK
@@ -82,6 +83,26 @@ class Fleet:
             timer.cancel()
 
     def _heard(
+        self,
+        decision: "asyncio.Future[None]",
+        ballot: Ballot,
+        node: int,
+        script: Script | None,
+        command: bytes,
+        loaded: bool,
+        future: "asyncio.Future[Reply]",
+    ) -> None:
+        try:
+            self._hear(decision, ballot, node, script, command, loaded, future)
+        except BaseException:
+            # A signal handler raised: the answer counts as lost, so that nobody waits for it until the time is over.
+            if node in ballot.pending:
+                ballot.fail(node, unreachable(ConnectionError(INTERRUPTED), self._nodes[node], self._timeout))
+            if ballot.decided:
+                _finish(decision)
+            raise
+
+    def _hear(
         self,
         decision: "asyncio.Future[None]",
         ballot: Ballot,
