@@ -28,6 +28,7 @@ def test_what_is_no_mark_says_nothing(mark: str | None) -> None:
     assert raise_if_stale(refused) is refused
 
 
-def test_a_mark_says_nothing_to_one_who_has_shown_no_token() -> None:
-    refused = answer("7", None)
-    assert raise_if_stale(refused) is refused
+def test_who_has_shown_no_token_is_stale_beside_any_mark() -> None:
+    with pytest.raises(Stale) as stale:
+        raise_if_stale(answer("7", None))
+    assert (stale.value.token, stale.value.highest) == (0, 7)

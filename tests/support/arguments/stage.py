@@ -32,16 +32,21 @@ class Sent(Exception):
 
 
 class Client:
-    """Of Redis, S3 or PostgreSQL."""
-
-    def register_script(self, lua: str) -> Callable[..., Any]:
-        return self._send
+    """Of S3 or PostgreSQL."""
 
     def _send(self, *args: object, **more: object) -> Any:
         raise Sent
 
     put_object = get_object = get = execute = _send
     autocommit = property(_send)
+
+
+class RedisClient:
+    def register_script(self, lua: str) -> Callable[..., Any]:
+        return self.get
+
+    def get(self, *args: object, **more: object) -> Any:
+        raise Sent
 
 
 class Recorder:
@@ -122,7 +127,8 @@ class Stage:
             return self._blocking() if title.startswith("Sqlite") else self._connection()
         if name == "key" and title.startswith(("RowFence", "Table")):
             return 1
-        return {"client": Client(), "path": self._folder / "place", "fence": None, "app": print, **GIVEN}[name]
+        client = RedisClient() if title.startswith("Redis") else Client()
+        return {"client": client, "path": self._folder / "place", "fence": None, "app": print, **GIVEN}[name]
 
     def _function(self, title: str) -> Any:
         for module in (fencepost, sql):
@@ -268,7 +274,7 @@ class Stage:
             case "Table":
                 return made(self._connection(), "orders", ["total"])
             case "RedisResults":
-                return made(Client())
+                return made(RedisClient())
             case "S3Fence":
                 return made(Client(), "b")
             case "FaultyEngine":

@@ -221,7 +221,7 @@ REFUSED: dict[str, Row] = {
         }
         for method in ("lose_reply", "refuse")
     },
-    "Proxy.__init__": {"target": Kind((*COUNT.bad, 65_536), (1, 65_535)), "host": ANY},
+    "Proxy.__init__": {"target": Kind((*COUNT.bad, 65_536), (1, 65_535)), "host": ANY, "lag": ANY},
     "Proxy.delay": {"seconds": SECONDS._replace(good=(0,))},
 }
 # What stands in for the arguments that a call needs, and that are not tried just then.

@@ -24,9 +24,8 @@ def raise_if_stale(response: Any, *_: Any, **__: Any) -> Any:
     A hook for responses: `hooks={"response": raise_if_stale}` with requests, `event_hooks={"response":
     [raise_if_stale]}` with httpx. An asynchronous client of httpx wants its hooks asynchronous: call it by hand.
     """
-    if response.status_code != 412:
-        return response
-    mark, shown = read_mark(response.headers.get(MARK)), read_mark(response.request.headers.get(HEADER))
-    if mark and shown:
-        raise Stale(str(response.request.url), shown, mark)
+    mark = read_mark(response.headers.get(MARK))
+    if response.status_code == 412 and mark:
+        # A request that showed no token has the lowest of all.
+        raise Stale(str(response.request.url), read_mark(response.request.headers.get(HEADER)) or 0, mark)
     return response
