@@ -235,6 +235,9 @@ class Close(HandOver):
 
     def settle(self) -> None:
         self.session.close()
+        if interruption.LOSES_ANSWERS and (there(self.scene.second, NAME))[0] == ["first"]:
+            # A close without an answer leaves the lease to its end, which is not waited for here.
+            self.scene.second.evict(NAME)
         (self._waiting.outcome()).release()
         self.scene.session = self.scene.connect()
 

@@ -17,6 +17,8 @@ Interruption = asyncio.CancelledError
 Interrupted: TypeAlias = Callable[[Callable[[], Coroutine[Any, Any, object]]], Awaitable[str | None]]
 # Longer than anything takes on a busy machine.
 ENDED_WITHIN = 60.0
+# What is raised in a callback may cost a task the answer that it waits for.
+LOSES_ANSWERS = True
 _spared: ContextVar[bool] = ContextVar("spared", default=False)
 
 

@@ -21,6 +21,8 @@ Interruption = KeyboardInterrupt
 Interrupted: TypeAlias = Callable[[Callable[[], object]], str | None]
 # Lines between two that `steps` names.
 STRIDE = 12
+# What is raised comes out of the call itself.
+LOSES_ANSWERS = False
 
 # The layers where an interruption must leave nothing behind. The engine below is the other side: what it was told
 # is told, and an interruption inside of it is a call whose outcome is unknown, like one whose reply is lost.
