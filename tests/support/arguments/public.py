@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from tools.public_api import modules
 
-# Their objects speak to servers by clients of others, and are called alike (`Guarded`): tests/fences tries each. Or they
-# are tests themselves.
+# What speaks to servers by clients of others, with objects that are called alike (`Guarded`): tests/fences tries each.
+# And what is tests itself.
 ELSEWHERE = (
     *(f"fencepost.fences.{fence}" for fence in ("consul", "etcd", "redis", "zookeeper", "file")),
     "fencepost.testing.contract",
