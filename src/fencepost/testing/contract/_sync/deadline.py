@@ -149,9 +149,9 @@ class DeadlineChapter:
         self, site: Site, call: float
     ) -> None:
         session, engine = connect_faulty(site, ttl=LASTING)
-        # A call of an engine may take several exchanges with a server, each as long as one call of the session.
-        session.limits = session.limits._replace(call=call, answer=1.0, farewell=0.1)
         with session, connect_to(site, label="other") as other:
+            # A call of an engine may take several exchanges with a server, each as long as one call of the session.
+            session.limits = session.limits._replace(call=call, answer=1.0, farewell=0.1)
             engine.hang("claim", "withdraw")
             with Soon():
                 with pytest.raises(Uncertain):
