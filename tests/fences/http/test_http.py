@@ -27,10 +27,12 @@ from tests.support.fences.process import resume, started, stop
 PATIENCE = 60.0
 SERVICE = "tests.support.fences.service"
 ROOT = Path(__file__).parents[3]
+# The module of the services makes a gateway also where another app is served.
+NOWHERE = "http://127.0.0.1:9"
 
 
 @contextmanager
-def served(folder: Path, app: str, *options: str, upstream: str = "") -> Iterator[str]:
+def served(folder: Path, app: str, *options: str, upstream: str = NOWHERE) -> Iterator[str]:
     port = free_port()
     uvicorn = ["-m", "uvicorn", f"{SERVICE}:{app}", "--port", str(port), "--log-level", "warning", *options]
     argv = [sys.executable, *(uvicorn if app != "wsgi" else ["-m", SERVICE, str(port)])]

@@ -34,7 +34,7 @@ def _token(scope: dict[str, Any]) -> bytes:
 
 
 fenced = FencedAsgi(naked, AsyncHostFence(FOLDER / "marks.db"))
-gateway = Gateway(os.environ.get("FENCEPOST_TEST_UPSTREAM", "http://127.0.0.1:9"), AsyncHostFence(FOLDER / "marks.db"))
+gateway = Gateway(os.environ["FENCEPOST_TEST_UPSTREAM"], AsyncHostFence(FOLDER / "marks.db"))
 
 
 def naked_wsgi(environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
