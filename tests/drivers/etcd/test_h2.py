@@ -142,6 +142,8 @@ KNOWN_TALKS = [
     {"pieces": [100], "initial": {}, "acts": [("settings", {SettingCodes.HEADER_TABLE_SIZE: 0}), *CALL]},
     # Room for a byte at a time.
     {"pieces": [1], "initial": {SettingCodes.INITIAL_WINDOW_SIZE: 1}, "acts": CALL},
+    # A stream that the server alone has ended still takes the place of another.
+    {"pieces": [100], "initial": {SettingCodes.MAX_CONCURRENT_STREAMS: 1}, "acts": [*CALL, *CALL]},
 ]
 lengths_of_pieces = st.lists(st.integers(1, 16_000), min_size=1, max_size=4)
 

@@ -8,6 +8,8 @@ from fencepost.drivers.etcd import hpack
 DATA, HEADERS, RESET, SETTINGS, PUSH, PING, GOAWAY, WINDOW_UPDATE, CONTINUATION = 0, 1, 3, 4, 5, 6, 7, 8, 9
 END_STREAM, END_HEADERS, PADDED, PRIORITY, ACK = 1, 4, 8, 0x20, 1
 MAX_CONCURRENT_STREAMS, INITIAL_WINDOW_SIZE, MAX_FRAME_SIZE = 3, 4, 5
+# What a stream is reset for: nobody needs the rest of it.
+CANCEL = (8).to_bytes(4)
 STANDARD_WINDOW = 65_535
 OUR_WINDOW = 1 << 20
 # Header table of size 0, no server push, and room for answers.
@@ -118,6 +120,8 @@ class Conversation:
         self._rest = b""
         self._block: tuple[int, int, bytes] | None = None
         self._outbox: deque[tuple[Stream, bytes, int]] = deque()
+        # The streams that we began and did not end: they count for the server until we do.
+        self._speaking: set[int] = set()
         self._reply: list[bytes] = []
         # Those that ended with a frame that was about the connection itself.
         self._ended: list[Stream] = []
@@ -140,6 +144,8 @@ class Conversation:
             stream.window -= size
             mark = number.to_bytes(4)
             flag = END_STREAM if last else 0
+            if not last:
+                self._speaking.add(number)
             pieces = (method.start, mark, method.block, size.to_bytes(3), b"\x00%c" % flag, mark, _prefix(body), body)
             if self._measured and number // 2 % MEASURED_EVERY == 0:
                 answer, self._measured = self._measured, b""
@@ -160,7 +166,8 @@ class Conversation:
             return b""
         unsent = any(each is stream and flags < 0 for each, _, flags in self._outbox)
         self._outbox = deque(each for each in self._outbox if each[0] is not stream)
-        return b"" if unsent else frame(RESET, 0, stream.id, (8).to_bytes(4))
+        self._speaking.discard(stream.id)
+        return b"" if unsent else frame(RESET, 0, stream.id, CANCEL)
 
     def feed(self, data: bytes) -> tuple[list[Stream], bytes]:
         """The streams of which something has come, and what to send now. Raises `Malformed` if this is no HTTP/2."""
@@ -201,7 +208,7 @@ class Conversation:
             if stream is not None:
                 stream.receive(_unpadded(payload, flags))
                 if flags & END_STREAM:
-                    self._finish(stream)
+                    self._finish_both(stream)
             return stream
         if kind == HEADERS:
             payload = _unpadded(payload, flags)
@@ -238,14 +245,21 @@ class Conversation:
                 if known.get(b"grpc-status") == b"0":
                     self._trailers = {block: known}
             stream.headers = {**stream.headers, **known} if stream.headers else known
-            self._finish(stream)
+            self._finish_both(stream)
         elif not block.startswith(SIMPLY_GOOD):
             stream.headers = hpack.decode(block)
         return stream
 
+    def _finish_both(self, stream: Stream) -> None:
+        """The server has said all of its answer, to what we perhaps have not said all of."""
+        if stream.id in self._speaking:
+            self._reply.append(frame(RESET, 0, stream.id, CANCEL))
+        self._finish(stream)
+
     def _finish(self, stream: Stream) -> None:
         stream.done = True
         self.streams.pop(stream.id, None)
+        self._speaking.discard(stream.id)
         if self._outbox:
             # A call may be ended before all of it was sent. Nobody makes room for the rest, and all else is behind it.
             self._outbox = deque(each for each in self._outbox if each[0] is not stream)
@@ -311,6 +325,7 @@ class Conversation:
                 if sum(each.id <= stream.id for each in self.streams.values()) > self._most_streams:
                     break
                 found.append(payload)
+                self._speaking.add(stream.id)
                 self._outbox.popleft()
                 continue
             room = min(self._window, stream.window, self._frame_size)
@@ -324,6 +339,8 @@ class Conversation:
                 self._outbox[0] = (stream, rest, flags)
             else:
                 self._outbox.popleft()
+                if flags & END_STREAM:
+                    self._speaking.discard(stream.id)
         return b"".join(found)
 
 
