@@ -13,7 +13,7 @@ from fencepost import Unavailable
 from fencepost._runtime import aio, threads
 from fencepost.core.claim import Ask, Request
 from fencepost.core.holder import Holder
-from fencepost.core.url import parse_url
+from fencepost.core.url import Url, parse_url
 from fencepost.engines.consul._async.engine import AsyncConsulEngine
 from fencepost.engines.consul._sync.engine import ConsulEngine
 from fencepost.engines.consul.address import locate
@@ -79,6 +79,50 @@ async def test_a_task_that_claims_is_back_as_soon() -> None:
         assert engine._leases[HOLDER.id].is_in_doubt(1)
         engine._store.close()
         await asyncio.sleep(0)
+
+
+def between_silence_and(agent: Hostile) -> Url:
+    return parse_url(f"consul://127.0.0.1:{agent.port},127.0.0.2:{agent.port}")
+
+
+def test_a_claim_that_was_not_answered_leaves_the_agent_to_itself() -> None:
+    """All of its exchanges have the time of one, so the last of them has a little less: that is proof enough."""
+    with Hostile(silent) as agent:
+        engine = with_a_lease(ConsulEngine(between_silence_and(agent), clock=threads.BootClock(), patience=PATIENCE))
+        with pytest.raises(Unavailable):
+            engine.claim(REQUEST, wait=True)
+        assert engine._store._link.host.host == "127.0.0.2"
+        engine._store.close()
+
+
+async def test_a_task_whose_claim_was_not_answered_leaves_the_agent_as_well() -> None:
+    with Hostile(silent) as agent:
+        engine = with_a_lease(AsyncConsulEngine(between_silence_and(agent), clock=aio.BootClock(), patience=PATIENCE))
+        with pytest.raises(Unavailable):
+            await engine.claim(REQUEST, wait=True)
+        assert engine._store._link.host.host == "127.0.0.2"
+        engine._store.close()
+        await asyncio.sleep(0)
+
+
+def test_whoever_had_no_time_for_an_answer_proves_nothing_against_the_agent() -> None:
+    with Hostile(silent) as agent:
+        link = wire.Link(locate(between_silence_and(agent)).hosts, 60.0)
+        clock = threads.BootClock()
+        with pytest.raises(Unavailable), threads.Limit(clock, clock.now() + 0.1):
+            link.call(b"GET / HTTP/1.1\r\n\r\n")
+        assert link.host.host == "127.0.0.1"
+        link.close()
+
+
+async def test_a_task_that_had_no_time_for_an_answer_proves_nothing_either() -> None:
+    with Hostile(silent) as agent:
+        link = tasks.Link(locate(between_silence_and(agent)).hosts, 60.0)
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0.1):
+                await link.call(b"GET / HTTP/1.1\r\n\r\n")
+        assert link.host.host == "127.0.0.1"
+        link.close()
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning", "ignore::ResourceWarning")

@@ -8,6 +8,7 @@ from time import monotonic
 from fencepost._runtime import fork
 from fencepost._runtime import threads as runtime
 from fencepost._runtime.clock import LONGEST_NAP, boottime
+from fencepost._runtime.patience import is_proof
 from fencepost._runtime.state import StateLock
 from fencepost._runtime.watch import Watch
 from fencepost._runtime.wire import Wire, dial
@@ -257,7 +258,9 @@ class Link:
             self.give_back(connection)
             return
         late = isinstance(error, TimeoutError | BlockingIOError)
-        if isinstance(error, OSError | ValueError | RpcError) and not (late and connection.is_hurried):
+        if isinstance(error, OSError | ValueError | RpcError) and (
+            not late or is_proof(connection.allowed, self.patience)
+        ):
             self.drop(connection)
         else:
             # A caller that is interrupted, or without time, is no proof against a member that others use.

@@ -5,6 +5,7 @@ from typing import cast
 
 from fencepost._runtime import aio as runtime
 from fencepost._runtime.clock import LONGEST_NAP, boottime
+from fencepost._runtime.patience import is_proof
 from fencepost._runtime.protocol import Protocol, dial, ended_by
 from fencepost.drivers.consul.http import Parser, Response
 from fencepost.engines.consul.address import Host
@@ -108,6 +109,7 @@ class Link:
         try:
             connection = await self._take()
             timer: asyncio.TimerHandle | None = None
+            began_at = boottime()
             try:
                 future = connection.send(request)
                 timer = future.get_loop().call_later(self.patience, _expire, future)
@@ -118,6 +120,8 @@ class Link:
                 if isinstance(error, OSError | ValueError):
                     self._distrust(connection.host)
                     raise unreachable(error, connection.host, self.patience) from error
+                if is_proof(boottime() - began_at, self.patience):
+                    self._distrust(connection.host)
                 raise
             finally:
                 if timer is not None:

@@ -5,6 +5,7 @@ from time import monotonic
 
 from fencepost._runtime import threads
 from fencepost._runtime.clock import LONGEST_NAP, boottime
+from fencepost._runtime.patience import is_proof
 from fencepost.drivers.consul.connection import Connection as AgentConnection
 from fencepost.drivers.consul.http import Response
 from fencepost.engines.consul.address import Host
@@ -144,7 +145,7 @@ class Link:
                 if trouble is None:
                     trouble = unreachable(error, host, share)
                     trouble.__cause__ = error
-                if allowed >= self.patience or not isinstance(error, TimeoutError | BlockingIOError):
+                if is_proof(allowed, self.patience) or not isinstance(error, TimeoutError | BlockingIOError):
                     self._distrust(host)
         assert trouble is not None
         raise trouble
@@ -163,7 +164,8 @@ class Link:
         connection.close()
         if isinstance(error, OSError | ValueError):
             # A caller without time is no proof against an agent that others use.
-            if not (connection.is_hurried and isinstance(error, TimeoutError | BlockingIOError)):
+            late = isinstance(error, TimeoutError | BlockingIOError)
+            if not late or is_proof(connection.allowed, self.patience):
                 self._distrust(connection.host)
             raise unreachable(error, connection.host, connection.allowed) from error
 
