@@ -161,7 +161,7 @@ class Link:
                 return self._enter(Connection(endpoints, address, share), share)
             except (OSError, ValueError) as error:
                 # A caller without time is no proof against a member that others use.
-                if allowed >= self.patience or not isinstance(error, TimeoutError | BlockingIOError):
+                if is_proof(allowed, self.patience) or not isinstance(error, TimeoutError | BlockingIOError):
                     endpoints.leave(address)
                 if not left:
                     raise unreachable(error, address, share) from error
