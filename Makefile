@@ -5,6 +5,7 @@ unexport PYTHONDONTWRITEBYTECODE
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
+COMPILED := .venv/.compiled
 # How many test processes, for people and for CI alike: the suite mostly waits, for processes, leases and servers.
 JOBS ?= 6
 # What to run of the tests: ENGINE is any scheme of an engine, CHAPTER one of the contract, ARGS goes to pytest.
@@ -39,13 +40,19 @@ $(READY): pyproject.toml tools/setup.sh
 	@PYTHON="$(PYTHON)" sh tools/setup.sh
 	@touch $(READY)
 
+# What pytest makes of the tests is kept beside them: once, and not by each test process at the same time.
+$(COMPILED): $(READY)
+	@echo "compiling the tests (once)"
+	@$(BIN)/python -m pytest --collect-only -q >/dev/null 2>&1 || true
+	@touch $(COMPILED)
+
 demo: $(READY)
 	@$(BIN)/python -m fencepost.demo
 
-unit: $(READY)
+unit: $(COMPILED)
 	$(BIN)/python -m pytest -n 2 -m unit --ignore tests/contract $(ARGS)
 
-test: $(READY)
+test: $(COMPILED)
 	@sh tools/servers.sh
 ifeq ($(ENGINE)$(CHAPTER),)
 	$(PYTEST) -m "not slow and not calm"
@@ -55,12 +62,12 @@ else
 endif
 
 # Whatever `make test` leaves out.
-test-all: $(READY)
+test-all: $(COMPILED)
 	@sh tools/servers.sh
 	$(PYTEST) -m "slow and not calm"
 	$(ALONE)
 
-test-slow: $(READY)
+test-slow: $(COMPILED)
 	@sh tools/servers.sh
 	$(PYTEST) -m "not slow and not calm" --slowest 20
 

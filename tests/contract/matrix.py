@@ -17,6 +17,7 @@ PROXIED = ("late", "deadline")
 # They wait for a lease to end, to see once more, or in another mode, what quicker tests of their chapter have shown.
 # On servers `make test` leaves them to `make test-all`.
 WAITING_LONG = (
+    "test_a_living_holder_keeps_the_lock_for_longer_than_its_lease",
     "test_after_a_loss_the_session_opens_another_lease",
     "test_whoever_reads_beside_a_writer_that_went_on_as_a_reader_outlives_it",
     "test_a_reader_that_dies_makes_way_for_the_writer",
