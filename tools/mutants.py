@@ -67,10 +67,10 @@ def tests_of(mutant: Mutant) -> list[str]:
     """What concerns the place, for pytest."""
     if mutant.table == "fences":
         own = {"trigger": "tests/fences/sql/test_trigger.py"}
-        folder = own.get(mutant.target, f"tests/fences/{mutant.target}")
+        folders = [own.get(mutant.target, f"tests/fences/{mutant.target}"), f"tests/drivers/{mutant.target}"]
         more = ["tests/primitives/test_once.py"] if mutant.target == "registry" else []
         several = [str(each.relative_to(ROOT)) for each in sorted((ROOT / "tests/fences").glob("test_*.py"))]
-        return [*([folder] if (ROOT / folder).exists() else []), *several, *more]
+        return [*(folder for folder in folders if (ROOT / folder).exists()), *several, *more]
     if mutant.target == "session":
         layers = ["core", "session", "primitives", "runtime", "testing", "contract"]
         return [*(f"tests/{layer}" for layer in layers), "-k", "not contract or memory or sqlite"]

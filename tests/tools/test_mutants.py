@@ -18,3 +18,12 @@ def test_every_planted_fault_has_its_place_in_the_sources_and_tests_that_should_
         places = [place for place in planted.tests_of(mutant) if place.startswith("tests/")]
         assert places
         assert all((planted.ROOT / place).exists() for place in places), mutant
+
+
+def test_a_fault_of_a_driver_is_looked_for_by_the_tests_of_that_driver() -> None:
+    drivers = planted.ROOT / "src/fencepost/drivers"
+    faults = [mutant for mutant in planted.mutants([]) if (planted.ROOT / mutant.file).is_relative_to(drivers)]
+    assert {mutant.table for mutant in faults} == {"engines", "fences"}
+    for mutant in faults:
+        driver = (planted.ROOT / mutant.file).relative_to(drivers).parts[0]
+        assert f"tests/drivers/{driver}" in planted.tests_of(mutant), mutant
