@@ -7,6 +7,7 @@ import pytest
 
 import fencepost
 from fencepost import Refused
+from fencepost.core.claim import Ask
 from fencepost.engines.redis.address import Address
 from fencepost.engines.redis.key import Place, shard_of, slot_of, tag_of
 from fencepost.engines.redis.resp import ReplyError
@@ -138,6 +139,17 @@ def test_a_strangers_release_is_noticed_and_a_stranger_can_be_evicted(port: int,
         assert len(session.evict("a")) == 1
         with session.lock("a", timeout=0):
             pass
+
+
+def test_who_holds_and_who_waits_is_shown_also_if_somebody_has_made_their_lease_last(port: int, url: str) -> None:
+    with fencepost.connect(url, ttl=600) as session:
+        session.rwlock("a").read().acquire()
+        keeper = session.keeper()
+        session.engine.claim(keeper.request((Ask("a"),)), wait=True)
+        assert command(port, "PERSIST", f"fencepost\0lease\0{keeper.holder.id}") == 1
+        # As long as they are in the way of others.
+        snapshot = session.look("a")
+        assert (len(snapshot.holders), len(snapshot.waiters)) == (1, 1)
 
 
 @pytest.mark.unit

@@ -1,4 +1,5 @@
 -- Who holds a lock and who waits for it. KEYS lock, index, audit
+-- Whoever has a lease at all, as in queue.lua: also in the last millisecond, of which nothing is left.
 -- The server's time; the holders, each as text, lease left; the waiters as member, arrival, lease left; evictions.
 local S = string.sub(KEYS[2], 1, -6)
 local time = redis.call('TIME')
@@ -10,7 +11,7 @@ else
   local fields = redis.call('HGETALL', S .. 'hold\0' .. KEYS[1])
   for i = 1, #fields, 2 do
     local left = redis.call('PTTL', S .. 'lease\0' .. string.match(fields[i], '^[^:]*'))
-    if left > 0 then
+    if left ~= -2 then
       holders[#holders + 1] = '#' .. fields[i] .. ':' .. fields[i + 1]
       holders[#holders + 1] = left
     end
@@ -19,7 +20,7 @@ end
 local queue = redis.call('ZRANGE', S .. 'queue\0' .. KEYS[1], 0, -1, 'WITHSCORES')
 for i = 1, #queue, 2 do
   local left = redis.call('PTTL', S .. 'lease\0' .. string.match(queue[i], '^[^:]*'))
-  if left > 0 then
+  if left ~= -2 then
     waiters[#waiters + 1] = queue[i]
     waiters[#waiters + 1] = queue[i + 1]
     waiters[#waiters + 1] = left
