@@ -6,6 +6,7 @@ import math
 
 import pytest
 
+from fencepost.core.claim import Ask
 from fencepost.core.event import Evicted, LeaseLost, Lost
 from fencepost.errors import Lost as LostError
 from fencepost.errors import SessionClosed, Unavailable
@@ -18,13 +19,14 @@ from fencepost.testing.contract._sync.place import (
     connect_faulty,
     connect_to,
     holders,
+    stand_in_line,
     there,
     until_free,
     until_queued,
     until_waiting,
 )
 from fencepost.testing.contract._sync.puppet import Puppet
-from fencepost.testing.contract.need import needs
+from fencepost.testing.contract.need import lacks, needs
 from fencepost.testing.contract.site import Site
 
 
@@ -50,6 +52,20 @@ class LivenessChapter:
             victim.ask("acquire", name="a", timeout=0)
             victim.kill_at_once()
             (session.lock("a").acquire(timeout=WITHIN)).release()
+
+    @lacks(death="at once")
+    def test_a_release_passes_over_a_waiter_whose_lease_has_ended(self, site: Site) -> None:
+        dying, engine = connect_faulty(site, label="dying")
+        with dying, connect_to(site) as first, connect_to(site, label="second") as second:
+            held = first.lock("a").acquire()
+            stand_in_line(dying, Ask("a"))
+            # It has a place, and does not look itself who stands before it.
+            stand_in_line(second, Ask("a"))
+            engine.cut()
+            until_waiting(first, "a", 1)
+            held.release()
+            assert holders(first, "a") == ["second"]
+            engine.heal()
 
     @needs(scope="host")
     def test_a_stopped_holder_loses_the_lock_after_its_ttl_and_not_before(self, site: Site) -> None:
