@@ -203,6 +203,27 @@ def test_the_names_at_a_master_that_failed_once_are_not_left_out(engine: Engine,
     assert sorted(engine.names("")) == held
 
 
+def test_a_master_that_died_is_left_for_the_one_that_has_its_slots_now(
+    engine: Engine, servers: list[ServerProcess]
+) -> None:
+    *living, dead = servers
+    holder, name = holder_at(2), name_at(2)
+    assert engine.look(name).holders == ()
+    dead.kill()
+    for server in living:
+        command(port_of(server), "CLUSTER", "DELSLOTSRANGE", 2 * SHARE, 16383)
+    command(port_of(living[0]), "CLUSTER", "ADDSLOTSRANGE", 2 * SHARE, 16383)
+    until(lambda: all(slots_known_to(server) == 16384 for server in living))
+    with pytest.raises(Unavailable):
+        engine.look(name)
+    engine.lease_open(holder, 120)
+    assert isinstance(engine.claim(Request(holder, 1, (Ask(name),)), wait=False), Granted)
+
+
+def slots_known_to(server: ServerProcess) -> int:
+    return sum(last - first + 1 for first, last, *_ in command(port_of(server), "CLUSTER", "SLOTS"))
+
+
 @pytest.mark.slow
 def test_names_are_looked_for_where_the_slots_are_now(
     engine: Engine, servers: list[ServerProcess], start_server: StartServer
