@@ -108,6 +108,14 @@ def test_any_text_is_a_name_and_names_do_not_meet(url: str) -> None:
         assert fence.highest(name) == number
 
 
+def test_fences_with_different_prefixes_do_not_meet(agent: Agent, url: str) -> None:
+    one, other = ConsulFence(url, prefix="shop/"), ConsulFence(url, prefix="bank/")
+    one.claim("a", 7)
+    other.claim("a", 6)
+    assert (one.highest("a"), other.highest("a"), ConsulFence(url).highest("a")) == (7, 6, 0)
+    assert agent.keys() == ["bank/.fencepost/fence/a", "shop/.fencepost/fence/a"]
+
+
 def test_the_asynchronous_fence_is_the_same(url: str) -> None:
     async def scenario() -> None:
         fence = AsyncConsulFence(url)
