@@ -1,6 +1,7 @@
 """The fence inside Consul, on a real agent."""
 
 import asyncio
+import socket
 import threading
 
 import pytest
@@ -12,6 +13,7 @@ from fencepost.testing.port import free_port
 from fencepost.testing.proxy import Proxy
 from tests.support.fences.process import started
 from tests.support.fences.worker import claim_in_a_forked_child
+from tests.support.hostile import Hostile
 
 LARGE = 2**63 - 1
 # For what comes within a second, on a machine that is busy with something else.
@@ -140,6 +142,29 @@ def test_a_write_whose_answer_is_lost_is_unavailable_and_may_be_asked_again(agen
         proxy.heal()
         fence.set("a", 1, "total", "2")
         assert fence.get("a", 1, "total") == b"2"
+
+
+def test_a_write_whose_connection_ends_before_the_answer_is_not_sent_again(agent: Agent) -> None:
+    hang_up = threading.Event()
+
+    def relay(call: socket.socket, over: threading.Event) -> None:
+        with socket.create_connection(("127.0.0.1", agent.port)) as line:
+            while asked := call.recv(65_536):
+                line.sendall(asked)
+                answer = line.recv(65_536)
+                if hang_up.is_set():
+                    hang_up.clear()
+                    return
+                call.sendall(answer)
+
+    with Hostile(relay) as server:
+        fence = ConsulFence(f"http://127.0.0.1:{server.port}", timeout=PATIENCE)
+        fence.claim("a", 1)
+        hang_up.set()
+        # Sent again, it would be refused, and was done.
+        with pytest.raises(Unavailable):
+            fence.run("a", 1, [{"Verb": "cas", "Key": "total", "Index": 0, "Value": "MQ=="}])
+        assert fence.get("a", 1, "total") == b"1"
 
 
 def test_what_is_wrong_is_said(url: str) -> None:
