@@ -104,3 +104,15 @@ def test_whoever_waits_to_share_a_lock_whose_key_was_deleted_is_granted_nothing_
     assert isinstance(engine.claim(request, wait=False), Granted)
     engine.lease_close(holder)
     engine.close()
+
+
+def test_a_writer_whose_key_somebody_has_made_to_last_goes_on_as_a_reader(port: int, url: str) -> None:
+    """Without a time left that could be set anew, as in the last millisecond of a lease."""
+    with fencepost.connect(url, ttl=LASTING) as session:
+        lock = session.rwlock("a")
+        held = lock.write().acquire()
+        assert command(port, "PERSIST", "a") == 1
+        lock.downgrade(held)
+        renew(session)
+        assert held.held
+        assert command(port, "PTTL", "a") > 0

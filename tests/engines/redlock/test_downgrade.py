@@ -113,3 +113,15 @@ def test_a_reader_whose_lock_keys_were_deleted_is_told_before_another_holds_it_a
         assert held.lost.is_set()
         after = second.lock("a").acquire(timeout=60)
         assert after.token > held.token
+
+
+def test_a_writer_whose_lock_keys_somebody_has_made_to_last_goes_on_as_a_reader(nodes: list[ServerProcess]) -> None:
+    """Without a time left that could be set anew, as in the last millisecond of a lease."""
+    with fencepost.connect(url_of(nodes), ttl=60) as session:
+        lock = session.rwlock("a")
+        held = lock.write().acquire()
+        for node in nodes:
+            command(port_of(node), "PERSIST", "a")
+        lock.downgrade(held)
+        renew(session)
+        assert held.held

@@ -8,7 +8,8 @@ end
 local left = redis.call('PTTL', lock)
 local token, tail = string.match(value, '^(%d+):(.*)$', #own + 1)
 redis.call('HSET', hold_of(lock), key, token .. ':s:' .. tail)
-redis.call('SET', lock, 'fp:*:s', 'PX', left)
+-- Not with the time that is left: of the last millisecond that is none, and the server would refuse it half-way.
+redis.call('SET', lock, 'fp:*:s', 'KEEPTTL')
 grow(hold_of(lock), left)
 promote(lock)
 send_news()
