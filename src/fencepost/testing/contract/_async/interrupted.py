@@ -17,7 +17,10 @@ CHECKED_WITHIN = 100.0
 
 
 class AsyncScene:
-    """Two sessions, the first of which is interrupted, over and over."""
+    """Two sessions, the first of which is interrupted, over and over.
+
+    Whatever the second does is a bystander's: else its connections would be interrupted as well, for good.
+    """
 
     def __init__(self, site: Site) -> None:
         self._site = site
@@ -62,9 +65,10 @@ class AsyncAct:
             return await there(second, NAME) == ([], [])
 
         await self.settle()
-        await until(nothing_left)
-        async with second.lock(NAME, timeout=LASTING) as theirs:
-            token = theirs.token
+        with interruption.bystander():
+            await until(nothing_left)
+            async with second.lock(NAME, timeout=LASTING) as theirs:
+                token = theirs.token
         async with self.session.lock(NAME, timeout=LASTING) as ours:
             assert ours.token > token
             (holder,) = (await self.session.look(NAME)).holders
@@ -82,7 +86,8 @@ class AsyncAct:
         where = await interrupted(self.do)
 
         async def check() -> None:
-            await held.release()
+            with interruption.bystander():
+                await held.release()
             if waiting is not None:
                 await (await waiting.outcome()).release()
             await self._check()
@@ -131,7 +136,8 @@ class AsyncHandOver(AsyncRelease):
 
     async def settle(self) -> None:
         await super().settle()
-        await (await self._waiting.outcome()).release()
+        with interruption.bystander():
+            await (await self._waiting.outcome()).release()
 
 
 class AsyncWait(AsyncAct):
@@ -192,7 +198,8 @@ class AsyncWaitInVain(AsyncAct):
                 raise
 
     async def settle(self) -> None:
-        await self._held.release()
+        with interruption.bystander():
+            await self._held.release()
 
 
 class AsyncTryInVain(AsyncWaitInVain):
@@ -243,10 +250,11 @@ class AsyncClose(AsyncHandOver):
 
     async def settle(self) -> None:
         await self.session.close()
-        if interruption.LOSES_ANSWERS and (await there(self.scene.second, NAME))[0] == ["first"]:
-            # A close without an answer leaves the lease to its end, which is not waited for here.
-            await self.scene.second.evict(NAME)
-        await (await self._waiting.outcome()).release()
+        with interruption.bystander():
+            if interruption.LOSES_ANSWERS and (await there(self.scene.second, NAME))[0] == ["first"]:
+                # A close without an answer leaves the lease to its end, which is not waited for here.
+                await self.scene.second.evict(NAME)
+            await (await self._waiting.outcome()).release()
         self.scene.session = self.scene.connect()
 
 

@@ -17,7 +17,10 @@ CHECKED_WITHIN = 100.0
 
 
 class Scene:
-    """Two sessions, the first of which is interrupted, over and over."""
+    """Two sessions, the first of which is interrupted, over and over.
+
+    Whatever the second does is a bystander's: else its connections would be interrupted as well, for good.
+    """
 
     def __init__(self, site: Site) -> None:
         self._site = site
@@ -62,9 +65,10 @@ class Act:
             return there(second, NAME) == ([], [])
 
         self.settle()
-        until(nothing_left)
-        with second.lock(NAME, timeout=LASTING) as theirs:
-            token = theirs.token
+        with interruption.bystander():
+            until(nothing_left)
+            with second.lock(NAME, timeout=LASTING) as theirs:
+                token = theirs.token
         with self.session.lock(NAME, timeout=LASTING) as ours:
             assert ours.token > token
             (holder,) = (self.session.look(NAME)).holders
@@ -82,7 +86,8 @@ class Act:
         where = interrupted(self.do)
 
         def check() -> None:
-            held.release()
+            with interruption.bystander():
+                held.release()
             if waiting is not None:
                 (waiting.outcome()).release()
             self._check()
@@ -131,7 +136,8 @@ class HandOver(Release):
 
     def settle(self) -> None:
         super().settle()
-        (self._waiting.outcome()).release()
+        with interruption.bystander():
+            (self._waiting.outcome()).release()
 
 
 class Wait(Act):
@@ -192,7 +198,8 @@ class WaitInVain(Act):
                 raise
 
     def settle(self) -> None:
-        self._held.release()
+        with interruption.bystander():
+            self._held.release()
 
 
 class TryInVain(WaitInVain):
@@ -243,10 +250,11 @@ class Close(HandOver):
 
     def settle(self) -> None:
         self.session.close()
-        if interruption.LOSES_ANSWERS and (there(self.scene.second, NAME))[0] == ["first"]:
-            # A close without an answer leaves the lease to its end, which is not waited for here.
-            self.scene.second.evict(NAME)
-        (self._waiting.outcome()).release()
+        with interruption.bystander():
+            if interruption.LOSES_ANSWERS and (there(self.scene.second, NAME))[0] == ["first"]:
+                # A close without an answer leaves the lease to its end, which is not waited for here.
+                self.scene.second.evict(NAME)
+            (self._waiting.outcome()).release()
         self.scene.session = self.scene.connect()
 
 

@@ -1,7 +1,9 @@
 # Generated from src/fencepost/testing/contract/_async/interruption.py by tools/unasync.py. Do not edit: run `make gen`.
 """The law of interruption: whoever is interrupted anywhere, in the engine too, leaves nothing held, shut or astray."""
 
+import gc
 import random
+from collections.abc import Iterator
 from functools import partial
 
 import pytest
@@ -19,6 +21,12 @@ WARM = 3
 # What is dropped half made is closed when it is collected.
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning", "ignore::ResourceWarning")
 class InterruptionChapter:
+    @pytest.fixture(autouse=True)
+    def collected(self) -> Iterator[None]:
+        """Here, and not in a later test."""
+        yield
+        gc.collect()
+
     @pytest.mark.parametrize("act", ACTS)
     def test_an_exception_out_of_a_signal_handler_leaves_nothing_behind(
         self, site: Site, act: str, fencepost_dice: random.Random
