@@ -6,6 +6,7 @@ pytest_plugins = [
     "tests.support.seed",
     "tests.support.signals",
     "tests.support.limit",
+    "tests.support.garbage",
     "tests.support.slowest",
     "tests.support.unit",
 ]

@@ -1,6 +1,5 @@
 """A signal handler that raises, at any point of a call that gives something back or reads for others."""
 
-import gc
 import socket
 from collections.abc import Callable, Iterator
 
@@ -28,13 +27,6 @@ PATIENCE = 20.0
 SERVED = ("redis", "redlock", "etcd", "zookeeper", "consul", "postgresql", "postgresql+advisory")
 # Whoever waits comes to so many points that each would take too long; and so does a connection to PostgreSQL.
 STRIDES: dict[Act, int] = {releasing: 1, closing_the_lease: 1, waiting: 6}
-
-
-@pytest.fixture(autouse=True)
-def collected() -> Iterator[None]:
-    """What is dropped half made is closed when it is collected: here, not in a later test, where it is an error."""
-    yield
-    gc.collect()
 
 
 # What is dropped half made is closed when it is collected.

@@ -1,6 +1,5 @@
 """A signal handler that raises, at any point of a call on a connection that is used again."""
 
-import gc
 import os
 from collections.abc import Iterator
 
@@ -25,7 +24,6 @@ def store(port: int) -> Iterator[Store]:
     store = Store(parse_url(at(port)), PATIENCE)
     yield store
     store.close()
-    gc.collect()
 
 
 def ask(connection: Connection, what: Query, number: bytes) -> tuple[bytes | None, ...]:

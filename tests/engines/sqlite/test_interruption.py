@@ -1,8 +1,6 @@
 """A signal handler that raises, at any point of a call: the gate is open, nothing is locked, nobody waits for ever."""
 
-import gc
 import itertools
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -18,13 +16,6 @@ from tests.support.interruption import ACTS, TTL, Party, Scene, Waiter, every_po
 pytestmark = pytest.mark.filterwarnings(
     "ignore::pytest.PytestUnraisableExceptionWarning", "ignore::ResourceWarning", "ignore::fencepost.FencepostWarning"
 )
-
-
-@pytest.fixture(autouse=True)
-def collected() -> Iterator[None]:
-    """What is dropped half made is closed when it is collected: here, not in a later test, where it is an error."""
-    yield
-    gc.collect()
 
 
 def at(path: object) -> Engine:
