@@ -14,11 +14,15 @@ OTHER_PLACE = ("redis+cluster",)
 # Each run of `make soak` has another course of these. On servers `make test` leaves them to `make test-all`.
 ADVERSARIES = ("interruption",)
 PROXIED = ("late", "deadline")
-# They wait for a lease to end, to see once more, or in another mode, what quicker tests of their chapter have shown.
-# On servers `make test` leaves them to `make test-all`.
+# They wait for a lease or a time-out to end, to see once more, or in another mode, what quicker tests of their chapter
+# have shown. On servers `make test` leaves them to `make test-all`.
 WAITING_LONG = (
     "test_a_living_holder_keeps_the_lock_for_longer_than_its_lease",
+    "test_a_release_passes_over_a_waiter_whose_lease_has_ended",
     "test_after_a_loss_the_session_opens_another_lease",
+    "test_the_token_grows_after_the_holder_was_killed",
+    "test_no_message_tells_of_a_longer_time_than_was_waited",
+    "test_meetings_and_elections_are_back_in_time_too",
     "test_whoever_reads_beside_a_writer_that_went_on_as_a_reader_outlives_it",
     "test_a_reader_that_dies_makes_way_for_the_writer",
     "test_the_margin_is_how_long_before_that_the_holder_is_told",

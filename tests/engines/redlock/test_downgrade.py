@@ -30,6 +30,7 @@ def stopped(nodes: list[ServerProcess]) -> Iterator[None]:
             node.resume()
 
 
+@pytest.mark.slow
 def test_a_reader_joins_while_two_nodes_are_stopped_and_a_writer_does_not_when_they_wake(
     nodes: list[ServerProcess],
 ) -> None:
