@@ -33,16 +33,19 @@ class AsyncInterruptionChapter:
     ) -> None:
         scene = AsyncScene(site)
         with interruption.reported() as reported:
+            counts = []
             for _ in range(WARM):
                 whole = interruption.Points()
                 await ACTS[act](scene).run(whole.strike)
-            struck = 0
-            for at in fencepost_dice.sample(range(whole.seen), min(POINTS, whole.seen)):
+                counts.append(whole.seen)
+            # Now and then one comes to many more, as when its lease was lost on a busy machine and another is opened.
+            seen, struck = min(counts), 0
+            for at in fencepost_dice.sample(range(seen), min(POINTS, seen)):
                 points = interruption.Points(at, fencepost_dice.choice(interruption.Points.kinds))
                 struck += await ACTS[act](scene).run(points.strike) is not None
                 assert not reported, f"{reported} after {points.where}"
             # Not always all: who waits comes to other points each time.
-            assert struck > min(POINTS, whole.seen) / 3
+            assert struck > min(POINTS, seen) / 3
         await scene.close()
 
     @pytest.mark.parametrize("act", ACTS)
