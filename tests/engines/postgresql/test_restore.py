@@ -6,13 +6,17 @@ import subprocess
 import pytest
 
 import fencepost
-from fencepost.testing.postgresql import PostgresqlServer
+from fencepost.testing.postgresql import PostgresqlServer, query
 
 from .conftest import at
 
 
 @pytest.mark.slow
-def test_tokens_go_on_after_the_files_of_a_stopped_server_were_restored(server: PostgresqlServer, scheme: str) -> None:
+@pytest.mark.parametrize("ahead", [0, 1 << 33], ids=["by the clock", "ahead of the clock"])
+def test_tokens_go_on_after_the_files_of_a_stopped_server_were_restored(
+    server: PostgresqlServer, scheme: str, ahead: int
+) -> None:
+    """However soon, and also if an earlier crash has moved them ahead of the clock."""
     url, data, copy = at(server.port, scheme), server.folder / "data", server.folder / "copy"
 
     def tokens(count: int) -> list[int]:
@@ -24,6 +28,7 @@ def test_tokens_go_on_after_the_files_of_a_stopped_server_were_restored(server: 
             return found
 
     before = tokens(1)
+    query(server.port, "SELECT setval('fencepost.token', %s)", before[0] + ahead)
     server.stop()
     # With their owner, who is not ours.
     subprocess.run(["cp", "-a", data, copy], check=True)
