@@ -1,6 +1,7 @@
 """A signal handler that raises, at any point of a call on a connection that is used again."""
 
 import os
+import weakref
 from collections.abc import Iterator
 
 import pytest
@@ -9,7 +10,9 @@ from fencepost.core.url import parse_url
 from fencepost.engines.postgresql import query
 from fencepost.engines.postgresql._sync.store import Store
 from fencepost.engines.postgresql.query import Query
-from fencepost.engines.postgresql.wire.threads import Connection
+from fencepost.engines.postgresql.wire.threads import Connection, Ear
+from fencepost.testing.condition import until
+from fencepost.testing.postgresql import connect
 from tests.engines.postgresql.conftest import at
 from tests.support.interruption import interrupt_at
 
@@ -59,6 +62,46 @@ def test_a_connection_is_closed_wherever_its_closing_is_interrupted(store: Store
         with pytest.raises(OSError, match="Bad file descriptor"):
             os.fstat(connection.fileno)
         assert not connection.is_open, where
+        if where is None:
+            break
+        point += 1
+    assert point > 3
+
+
+def interrupted_closing(store: Store, point: int) -> tuple[Connection, str | None]:
+    """Of what is watched for news, though nobody waits for them."""
+    connection = store.connect()
+    connection.script("LISTEN here")
+    ear = Ear(lambda message: None)
+    ear.open(connection, unattended=True)
+    where = interrupt_at(point, ear.close)
+    ear.close()
+    return connection, where
+
+
+def test_a_listening_connection_is_forgotten_wherever_its_closing_is_interrupted(store: Store) -> None:
+    point = 0
+    while True:
+        connection, where = interrupted_closing(store, point)
+        forgotten = weakref.ref(connection)
+        del connection
+        until(lambda forgotten=forgotten: forgotten() is None)
+        if where is None:
+            break
+        point += 1
+    assert point > 3
+
+
+def test_a_listening_connection_ends_with_its_server_wherever_its_closing_is_interrupted(
+    store: Store, port: int
+) -> None:
+    """Else the end would be told again and again, without a pause."""
+    point = 0
+    while True:
+        connection, where = interrupted_closing(store, point)
+        with connect(port) as told:
+            told.execute("NOTIFY here")
+        until(lambda connection=connection: not connection.is_open)
         if where is None:
             break
         point += 1

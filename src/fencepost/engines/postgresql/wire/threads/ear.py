@@ -1,6 +1,8 @@
 """Hearing what the server tells of its own accord: one of those who wait reads for all."""
 
 from collections.abc import Callable
+from functools import partial
+from weakref import ref
 
 from fencepost._runtime import threads as runtime
 from fencepost._runtime.clock import LONGEST_NAP, boottime
@@ -33,10 +35,21 @@ class Ear:
         self.is_open = True
         if connection is not None and unattended:
             try:
-                watch.news(connection.fileno, lambda: self._hear(connection))
+                watch.news(connection.fileno, partial(self._attend, ref(connection)))
             except BaseException:
                 self.close()
                 raise
+
+    def _attend(self, watched: "ref[Connection]") -> None:
+        """In the thread that watches, which keeps no connection that everybody else has forgotten."""
+        connection = watched()
+        if connection is not None:
+            try:
+                self._hear(connection)
+            finally:
+                if connection is not self._connection:
+                    # Its end would be told again and again, if a signal handler raised in whoever closed it.
+                    connection.close()
 
     def wait(self, waiter: Waiter, until: float) -> None:
         """Return when the waiter has news, or at `until`. `Unavailable` if nothing can be heard any more."""
