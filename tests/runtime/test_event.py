@@ -1,11 +1,13 @@
-"""The event of the blocking twins."""
+"""The events that the asynchronous sources and their blocking twins wait for."""
 
+import asyncio
 import itertools
 import threading
 
 import pytest
 
-from fencepost._runtime import threads
+from fencepost._runtime import aio, threads
+from fencepost.testing.contract.interruption import aio as interruption
 from tests.support.interruption import interrupt_at
 
 pytestmark = pytest.mark.unit
@@ -39,3 +41,16 @@ def test_everybody_who_waits_is_woken_and_who_comes_later_does_not_wait() -> Non
     event.clear()
     assert not event.wait(0.001)
     assert not event.is_set()
+
+
+def test_a_task_stops_waiting_in_time_wherever_its_loop_was_interrupted() -> None:
+    """The loop goes on after a callback that raised, and nobody would wake the task again."""
+
+    async def interrupted(point: int) -> str | None:
+        event = aio.Event()
+        return await interruption.Points(point).strike(lambda: event.wait(0.001))
+
+    for point in itertools.count():
+        if asyncio.run(asyncio.wait_for(interrupted(point), 20.0)) is None:
+            break
+    assert point > 2

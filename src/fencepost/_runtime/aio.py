@@ -41,9 +41,9 @@ class Event:
         self._set = True
         for loop, future in list(self._waiters):
             if loop is asyncio._get_running_loop():
-                _resolve(future)
+                _answer(future, None)
             elif not loop.is_closed():
-                loop.call_soon_threadsafe(_resolve, future)
+                loop.call_soon_threadsafe(_answer, future, None)
 
     def clear(self) -> None:
         self._set = False
@@ -54,7 +54,7 @@ class Event:
         future: asyncio.Future[None] = loop.create_future()
         place = (loop, future)
         self._waiters.append(place)
-        timer = None if timeout is None else loop.call_later(timeout, _resolve, future)
+        timer = None if timeout is None else loop.call_later(timeout, _answer, future, None)
         try:
             if not self._set:
                 await future
@@ -65,14 +65,15 @@ class Event:
             self._waiters.remove(place)
 
 
-def _resolve(future: "asyncio.Future[None]") -> None:
-    if not future.done():
-        future.set_result(None)
-
-
-def _answer(future: "asyncio.Future[bool]", answer: bool) -> None:
-    if not future.done():
-        future.set_result(answer)
+def _answer(future: "asyncio.Future[T]", answer: T) -> None:
+    try:
+        if not future.done():
+            future.set_result(answer)
+    except BaseException:
+        # A signal handler raised, which the loop may pass over; and nobody else wakes whoever waits.
+        if not future.done():
+            future.set_result(answer)
+        raise
 
 
 class Alarm(Protocol):

@@ -6,9 +6,10 @@ between the entry into a `with` and its block.
 """
 
 import dis
+import functools
 import inspect
 import sys
-from types import FrameType
+from types import CodeType, FrameType
 from typing import Any, ClassVar, Final
 
 # Of ours, that is not what is interrupted; of Python's, where whatever is raised is reported, and goes no further.
@@ -25,6 +26,12 @@ GENERATORS: Final = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASY
 AGAIN = frozenset(
     number for name, number in dis.opmap.items() if "JUMP_BACKWARD" in name and "NO_INTERRUPT" not in name
 )
+
+
+@functools.cache
+def has_rounds(code: CodeType) -> bool:
+    """Whether it is worth being told of each of its bytecodes, which is slow."""
+    return any(each.opcode in AGAIN for each in dis.get_instructions(code))
 
 
 class Stop(Exception):
@@ -50,6 +57,7 @@ class Points:
         self._at = at
         self._kind = kind
         self._last: dict[FrameType, int] = {}
+        self._outside: FrameType | None = None
 
     def __enter__(self) -> "Points":
         self._before = sys.gettrace(), sys.getprofile()
@@ -62,7 +70,9 @@ class Points:
         trace, profile = self._before
         sys.setprofile(profile)
         sys.settrace(trace)
+        # Frames keep whatever is in them.
         self._last.clear()
+        self._outside = None
 
     def _profile(self, frame: FrameType, kind: str, argument: Any) -> None:
         if self.where is not None or kind in ("return", "c_exception"):
@@ -78,6 +88,8 @@ class Points:
         if self.where is not None or frame.f_globals.get("__name__", "").startswith(SPARED):
             return None
         if kind == "call":
+            if not has_rounds(frame.f_code):
+                return None
             frame.f_trace_opcodes, frame.f_trace_lines = True, False
         elif kind == "opcode":
             before, self._last[frame] = self._last.get(frame, -1), frame.f_lasti
