@@ -1,5 +1,6 @@
 """A member that lets us in and then is silent: who leaves it for the next."""
 
+import asyncio
 import socket
 import threading
 
@@ -9,8 +10,9 @@ from fencepost import Unavailable
 from fencepost._runtime import threads
 from fencepost.core.url import parse_url
 from fencepost.drivers.etcd.endpoint import Endpoints
-from fencepost.drivers.etcd.http2 import SETTINGS, frame
+from fencepost.drivers.etcd.http2 import PING, SETTINGS, frame
 from fencepost.drivers.etcd.request import KV_RANGE
+from fencepost.drivers.etcd.wire import aio
 from fencepost.drivers.etcd.wire.threads import Link
 from tests.support.hostile import Hostile
 
@@ -22,12 +24,52 @@ def polite(call: socket.socket, over: threading.Event) -> None:
     over.wait()
 
 
-@pytest.mark.parametrize(("share", "left"), [(0.8, True), (0.1, False)], ids=["most of the time", "little time"])
+def talkative(call: socket.socket, over: threading.Event) -> None:
+    """To whomever else."""
+    call.sendall(frame(SETTINGS, 0, 0))
+    while not over.wait(0.1 * PATIENCE):
+        call.sendall(frame(PING, 0, 0, bytes(8)))
+
+
+hurries = pytest.mark.parametrize(
+    ("share", "left"), [(0.8, True), (0.1, False)], ids=["most of the time", "little time"]
+)
+
+
+def members(port: int) -> Endpoints:
+    return Endpoints(parse_url(f"etcd://127.0.0.1:{port},127.0.0.2:{port}"))
+
+
+@hurries
 def test_a_member_is_left_by_who_had_time_for_an_answer(share: float, left: bool) -> None:
     with Hostile(polite) as member:
-        link = Link(Endpoints(parse_url(f"etcd://127.0.0.1:{member.port},127.0.0.2:{member.port}")), PATIENCE)
+        link = Link(members(member.port), PATIENCE)
         clock = threads.BootClock()
         with pytest.raises(Unavailable), threads.Limit(clock, clock.now() + share * PATIENCE):
             link.call(KV_RANGE, b"")
         assert (link.endpoints.current.host == "127.0.0.2") is left
+        link.close()
+
+
+@hurries
+@pytest.mark.parametrize("several", [False, True], ids=["one call", "several"])
+async def test_a_member_is_left_by_a_task_that_had_time_for_an_answer(share: float, left: bool, several: bool) -> None:
+    with Hostile(polite) as member:
+        link = aio.Link(members(member.port), PATIENCE)
+        await link.take()
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(share * PATIENCE):
+                await (link.calls([(KV_RANGE, b"")]) if several else link.call(KV_RANGE, b""))
+        assert (link.endpoints.current.host == "127.0.0.2") is left
+        link.close()
+
+
+async def test_a_member_that_answers_others_is_not_left_by_a_task_that_gives_up() -> None:
+    with Hostile(talkative) as member:
+        link = aio.Link(members(member.port), PATIENCE)
+        await link.take()
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0.8 * PATIENCE):
+                await link.call(KV_RANGE, b"")
+        assert link.endpoints.current.host == "127.0.0.1"
         link.close()

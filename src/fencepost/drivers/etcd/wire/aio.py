@@ -1,12 +1,14 @@
 """Asynchronous connections: one for all callers, whose calls run side by side on it."""
 
 import asyncio
+import math
 from collections.abc import Callable, Sequence
 from typing import Any, cast
 
 from fencepost._runtime import aio as runtime
 from fencepost._runtime.clock import boottime
 from fencepost._runtime.lobby import Lobby
+from fencepost._runtime.patience import is_proof
 from fencepost._runtime.protocol import INTERRUPTED, Protocol, dial, ended_by
 from fencepost.core.malformed import Malformed
 from fencepost.drivers.etcd import answer, request
@@ -37,6 +39,7 @@ class Connection(Protocol):
         self._talk = Conversation()
         self._greeted: asyncio.Future[None] = self._loop.create_future()
         self._pending: dict[Stream, tuple[asyncio.Future[bytes], float]] = {}
+        self._heard_at = self._loop.time()
         self._kept_open: set[Stream] = set()
         self._outbox: list[bytes] = []
         self._timer: asyncio.TimerHandle | None = None
@@ -44,6 +47,12 @@ class Connection(Protocol):
     @property
     def is_usable(self) -> bool:
         return self.error is None and not self._talk.leaving
+
+    @property
+    def silence(self) -> float:
+        """For how long the server has said nothing, though it was asked; in seconds."""
+        asked_at = (at for _, at in self._pending.values())
+        return self._loop.time() - max(self._heard_at, next(asked_at, math.inf))
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         # Not asserted: the transports of other event loops, uvloop's among them, share the methods and not the class.
@@ -121,6 +130,7 @@ class Connection(Protocol):
             raise
 
     def data_received(self, data: bytes) -> None:
+        self._heard_at = self._loop.time()
         try:
             streams, reply = self._talk.feed(data)
             if reply and self._transport is not None:
@@ -298,19 +308,32 @@ class Link:
         except (OSError, ValueError, RpcError) as error:
             self._failed(connection, error)
             raise
+        except asyncio.CancelledError:
+            self._given_up(connection)
+            raise
 
     async def calls(self, work: Sequence[Call]) -> "list[bytes | RpcError]":
         """What each is answered, all asked at once."""
         connection = await self.take()
         futures = [connection.call(path, body) for path, body in work]
         found: list[bytes | RpcError] = []
-        for each in await asyncio.gather(*futures, return_exceptions=True):
+        try:
+            answers = await asyncio.gather(*futures, return_exceptions=True)
+        except asyncio.CancelledError:
+            self._given_up(connection)
+            raise
+        for each in answers:
             if isinstance(each, bytes | RpcError):
                 found.append(each)
             else:
                 self._failed(connection, each)
                 raise each
         return found
+
+    def _given_up(self, connection: Connection) -> None:
+        """Its caller's own time was over, or it was cancelled: that alone is no proof against a member."""
+        if is_proof(connection.silence, self.patience):
+            self.drop(connection)
 
     def _failed(self, connection: Connection, error: BaseException) -> None:
         if isinstance(error, RpcError):
