@@ -4,6 +4,8 @@ from collections.abc import Sequence
 
 from fencepost.drivers.etcd.protobuf import message, number, text
 
+# A method, and the message for it.
+Call = tuple[str, bytes]
 KV_RANGE, KV_TXN = "/etcdserverpb.KV/Range", "/etcdserverpb.KV/Txn"
 LEASE_GRANT, LEASE_REVOKE = "/etcdserverpb.Lease/LeaseGrant", "/etcdserverpb.Lease/LeaseRevoke"
 LEASE_KEEP_ALIVE, LEASE_TIME_TO_LIVE = "/etcdserverpb.Lease/LeaseKeepAlive", "/etcdserverpb.Lease/LeaseTimeToLive"

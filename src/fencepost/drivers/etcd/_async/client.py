@@ -97,7 +97,7 @@ class AsyncClient:
         endpoints.token = None
         self.link.clear()
 
-    async def _calls(self, work: Sequence[wire.Call]) -> list[bytes]:
+    async def _calls(self, work: Sequence[request.Call]) -> list[bytes]:
         found = await self.link.calls(work)
         failed = next((each for each in found if isinstance(each, RpcError)), None)
         if failed is not None:

@@ -97,7 +97,7 @@ class Client:
         endpoints.token = None
         self.link.clear()
 
-    def _calls(self, work: Sequence[wire.Call]) -> list[bytes]:
+    def _calls(self, work: Sequence[request.Call]) -> list[bytes]:
         found = self.link.calls(work)
         failed = next((each for each in found if isinstance(each, RpcError)), None)
         if failed is not None:
