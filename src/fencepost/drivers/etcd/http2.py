@@ -208,7 +208,7 @@ class Conversation:
             if stream is not None:
                 stream.receive(_unpadded(payload, flags))
                 if flags & END_STREAM:
-                    self._finish_both(stream)
+                    self._answered(stream)
             return stream
         if kind == HEADERS:
             payload = _unpadded(payload, flags)
@@ -245,12 +245,12 @@ class Conversation:
                 if known.get(b"grpc-status") == b"0":
                     self._trailers = {block: known}
             stream.headers = {**stream.headers, **known} if stream.headers else known
-            self._finish_both(stream)
+            self._answered(stream)
         elif not block.startswith(SIMPLY_GOOD):
             stream.headers = hpack.decode(block)
         return stream
 
-    def _finish_both(self, stream: Stream) -> None:
+    def _answered(self, stream: Stream) -> None:
         """The server has said all of its answer, to what we perhaps have not said all of."""
         if stream.id in self._speaking:
             self._reply.append(frame(RESET, 0, stream.id, CANCEL))
