@@ -18,7 +18,7 @@ PYTEST = $(BIN)/python -m pytest -n $(JOBS) $(SELECT)
 NONE = || [ $$? = 5 ]
 ALONE = $(BIN)/python -m pytest -m calm $(SELECT) $(NONE)
 
-.PHONY: help demo unit test test-all test-slow soak mutants check gen format bench clean
+.PHONY: help demo unit test test-all test-slow soak endure mutants check gen format bench clean
 
 help:
 	@echo "make demo       watch locks fail without a fence, and hold with one (20 s)"
@@ -30,6 +30,7 @@ help:
 	@echo "make test-all   all the rest: variants, ensembles, what needs the machine to itself (under 20 min)"
 	@echo "make test-slow  make test once more, with the twenty slowest tests and what their time went into"
 	@echo "make soak       random adversaries with ever new seeds: MINUTES=10 (0: one round), SEED=…, ENGINE=…"
+	@echo "make endure     a million grants, and more that no test has the time for: GRANTS=, CANCELLATIONS=, KILLS=, ENGINE=…"
 	@echo "make mutants    plant faults, and see which tests find them: TARGET=redis, fences/redis, session (hours in all)"
 	@echo "make check      lint, types, layers, generated twins, public API (1 min)"
 	@echo "make bench      speed beside the peers and the limit"
@@ -78,6 +79,15 @@ soak: $(READY)
 	@sh tools/servers.sh
 	$(BIN)/python tools/soak.py --minutes $(MINUTES) --jobs $(JOBS) $(if $(SEED),--seed $(SEED)) \
 		$(if $(ENGINE),--engine $(ENGINE))
+
+GRANTS ?= 0
+CANCELLATIONS ?= 0
+KILLS ?= 0
+
+endure: $(READY)
+	@sh tools/servers.sh
+	$(BIN)/python tools/endure.py --grants $(GRANTS) --cancellations $(CANCELLATIONS) --kills $(KILLS) \
+		$(if $(SEED),--seed $(SEED)) $(ENGINE)
 
 TARGET ?=
 
