@@ -12,6 +12,7 @@ from fencepost.primitives._async.acquirable import give_up
 from fencepost.primitives._async.roster import AsyncRoster
 from fencepost.session._async.grant import AsyncGrant
 from fencepost.session._async.limit import AsyncLimit
+from fencepost.session._async.persistence import persistently
 from fencepost.session._async.presence import AsyncPresence
 from fencepost.session._async.record import Document, Seen
 
@@ -79,9 +80,9 @@ class AsyncBarrier:
             if deadline.passed(now()):
                 break
             version = seen.version
-            seen = await self._roster.record.next(version, min(deadline.left(now()), self._roster.period))
+            seen = await self._roster.record.follow(version, min(deadline.left(now()), self._roster.period))
             if seen.version == version:
-                await self._roster.look_after_neighbour(id)
+                await persistently(self._presence, lambda: self._roster.look_after_neighbour(id))
         return seen
 
     async def _check_passed(self, document: Document, id: str, before: int) -> None:

@@ -14,6 +14,7 @@ from fencepost.errors import Lost, NotHeld
 from fencepost.primitives._async.acquirable import AsyncAcquirable, give_up
 from fencepost.session._async.grant import AsyncGrant
 from fencepost.session._async.limit import AsyncLimit
+from fencepost.session._async.persistence import persistently
 from fencepost.session._async.presence import AsyncPresence
 from fencepost.session._async.pursuit import Denial, obtain
 from fencepost.session._async.record import AsyncRecord
@@ -85,6 +86,7 @@ class AsyncElection(AsyncAcquirable[AsyncGrant]):
 
         Nothing is left out in silence: `missed` tells whoever fell too far behind how many changes it did not see.
         A leader that is gone is noticed within a third of our ttl after its lease ended, unless another follows first.
+        An engine that does not answer is asked again for as long as a lease lasts: only then the watch ends.
         """
         seen = await self._record.read()
         number, leader = latest(seen.document)
@@ -93,7 +95,7 @@ class AsyncElection(AsyncAcquirable[AsyncGrant]):
         yield leader
         while True:
             version = seen.version
-            seen = await self._record.next(version, self._presence.terms.span / 3)
+            seen = await self._record.follow(version, self._presence.terms.span / 3)
             if seen.version == version and leader is not None and not await self._leads(leader):
                 leader = None
                 yield leader
@@ -102,7 +104,7 @@ class AsyncElection(AsyncAcquirable[AsyncGrant]):
                 yield leader
 
     async def _leads(self, leader: Leader) -> bool:
-        holders = (await self._presence.look(self.name)).holders
+        holders = (await persistently(self._presence, lambda: self._presence.look(self.name))).holders
         return any(standing.claim.token == leader.term for standing in holders)
 
     def _grant(self) -> AsyncGrant:

@@ -12,6 +12,7 @@ from fencepost.primitives._async.acquirable import AsyncAcquirable, give_up
 from fencepost.primitives._async.roster import AsyncRoster
 from fencepost.session._async.grant import AsyncGrant
 from fencepost.session._async.limit import AsyncLimit
+from fencepost.session._async.persistence import persistently
 from fencepost.session._async.presence import AsyncPresence
 from fencepost.session._async.pursuit import Denial
 
@@ -107,15 +108,17 @@ class AsyncGroup(AsyncAcquirable[AsyncMembership]):
         """Who is there, now and after every change.
 
         Whoever dies is struck off by those who remain within a lease and a third; the last one by whoever watches.
+        An engine that does not answer is asked again for as long as a lease lasts: only then the watch ends.
         """
-        seen = await self._roster.record.read()
+        roster = self._roster
+        seen = await roster.record.read()
         present = members(seen.document)
         yield present
         while True:
             version = seen.version
-            seen = await self._roster.record.next(version, self._roster.period)
+            seen = await roster.record.follow(version, roster.period)
             if seen.version == version and present:
-                await self._roster.look_after_first()
+                await persistently(self._presence, roster.look_after_first)
                 continue
             now_present = members(seen.document)
             if now_present != present:

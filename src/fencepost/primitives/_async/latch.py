@@ -55,7 +55,7 @@ class AsyncLatch:
                     raise AcquireTimeout(
                         f"latch '{self.name}' not open in time: {left} of {self._count} steps are left"
                     )
-                seen = await self._record.next(seen.version, min(deadline.left(now()), self._presence.terms.span))
+                seen = await self._record.follow(seen.version, min(deadline.left(now()), self._presence.terms.span))
 
     def _check(self, document: Document) -> None:
         other = counts_from(document)

@@ -12,6 +12,7 @@ from fencepost.primitives._sync.acquirable import give_up
 from fencepost.primitives._sync.roster import Roster
 from fencepost.session._sync.grant import Grant
 from fencepost.session._sync.limit import Limit
+from fencepost.session._sync.persistence import persistently
 from fencepost.session._sync.presence import Presence
 from fencepost.session._sync.record import Document, Seen
 
@@ -79,9 +80,9 @@ class Barrier:
             if deadline.passed(now()):
                 break
             version = seen.version
-            seen = self._roster.record.next(version, min(deadline.left(now()), self._roster.period))
+            seen = self._roster.record.follow(version, min(deadline.left(now()), self._roster.period))
             if seen.version == version:
-                self._roster.look_after_neighbour(id)
+                persistently(self._presence, lambda: self._roster.look_after_neighbour(id))
         return seen
 
     def _check_passed(self, document: Document, id: str, before: int) -> None:

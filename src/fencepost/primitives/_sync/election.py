@@ -14,6 +14,7 @@ from fencepost.errors import Lost, NotHeld
 from fencepost.primitives._sync.acquirable import Acquirable, give_up
 from fencepost.session._sync.grant import Grant
 from fencepost.session._sync.limit import Limit
+from fencepost.session._sync.persistence import persistently
 from fencepost.session._sync.presence import Presence
 from fencepost.session._sync.pursuit import Denial, obtain
 from fencepost.session._sync.record import Record
@@ -85,6 +86,7 @@ class Election(Acquirable[Grant]):
 
         Nothing is left out in silence: `missed` tells whoever fell too far behind how many changes it did not see.
         A leader that is gone is noticed within a third of our ttl after its lease ended, unless another follows first.
+        An engine that does not answer is asked again for as long as a lease lasts: only then the watch ends.
         """
         seen = self._record.read()
         number, leader = latest(seen.document)
@@ -93,7 +95,7 @@ class Election(Acquirable[Grant]):
         yield leader
         while True:
             version = seen.version
-            seen = self._record.next(version, self._presence.terms.span / 3)
+            seen = self._record.follow(version, self._presence.terms.span / 3)
             if seen.version == version and leader is not None and not self._leads(leader):
                 leader = None
                 yield leader
@@ -102,7 +104,7 @@ class Election(Acquirable[Grant]):
                 yield leader
 
     def _leads(self, leader: Leader) -> bool:
-        holders = (self._presence.look(self.name)).holders
+        holders = (persistently(self._presence, lambda: self._presence.look(self.name))).holders
         return any(standing.claim.token == leader.term for standing in holders)
 
     def _grant(self) -> Grant:

@@ -12,6 +12,7 @@ from fencepost.primitives._sync.acquirable import Acquirable, give_up
 from fencepost.primitives._sync.roster import Roster
 from fencepost.session._sync.grant import Grant
 from fencepost.session._sync.limit import Limit
+from fencepost.session._sync.persistence import persistently
 from fencepost.session._sync.presence import Presence
 from fencepost.session._sync.pursuit import Denial
 
@@ -107,15 +108,17 @@ class Group(Acquirable[Membership]):
         """Who is there, now and after every change.
 
         Whoever dies is struck off by those who remain within a lease and a third; the last one by whoever watches.
+        An engine that does not answer is asked again for as long as a lease lasts: only then the watch ends.
         """
-        seen = self._roster.record.read()
+        roster = self._roster
+        seen = roster.record.read()
         present = members(seen.document)
         yield present
         while True:
             version = seen.version
-            seen = self._roster.record.next(version, self._roster.period)
+            seen = roster.record.follow(version, roster.period)
             if seen.version == version and present:
-                self._roster.look_after_first()
+                persistently(self._presence, roster.look_after_first)
                 continue
             now_present = members(seen.document)
             if now_present != present:

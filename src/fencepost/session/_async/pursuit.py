@@ -7,13 +7,13 @@ from typing import NamedTuple
 from fencepost._runtime import aio as runtime
 from fencepost.contract.answer import Busy, Gone, Granted, Queued
 from fencepost.core import event
-from fencepost.core.backoff import backoff
 from fencepost.core.claim import Ask, Claim, Mode, Request, contradiction
 from fencepost.core.name import listed
 from fencepost.errors import Conflict, EngineError, Refused, Unavailable, Uncertain
 from fencepost.session._async.grant import AsyncGrant
 from fencepost.session._async.keeper import AsyncKeeper
 from fencepost.session._async.limit import AsyncLimit
+from fencepost.session._async.persistence import pause
 from fencepost.session._async.presence import AsyncPresence
 
 # How many leases in a row may be lost within their first span before the engine is called unusable.
@@ -119,15 +119,11 @@ async def _open(presence: AsyncPresence, until: float) -> AsyncKeeper:
         try:
             return await presence.keeper()
         except Unavailable:
-            again_at = now() + _pause(presence, attempt)
+            again_at = now() + pause(presence, attempt)
             attempt += 1
             if not presence.had_lease or again_at >= until:
                 raise
             await presence.clock.wait(runtime.Event(), again_at)
-
-
-def _pause(presence: AsyncPresence, attempt: int) -> float:
-    return backoff(attempt, presence.dice(), first=presence.terms.span / 60, most=presence.terms.span / 6)
 
 
 async def _claim(
@@ -145,7 +141,7 @@ async def _claim(
             async with AsyncLimit(presence.clock, answer_by):
                 return await presence.engine.claim(request, wait=asked_at < until)
         except Unavailable:
-            again_at = now() + _pause(presence, attempt)
+            again_at = now() + pause(presence, attempt)
             attempt += 1
             if again_at >= min(until, keeper.ends_at):
                 raise

@@ -15,6 +15,7 @@ from fencepost.core.deadline import Deadline
 from fencepost.core.malformed import Malformed, are_texts, read_json
 from fencepost.errors import EngineError, Refused, Unavailable, Uncertain, Unsupported
 from fencepost.session._async.limit import AsyncCall
+from fencepost.session._async.persistence import persistently
 
 if TYPE_CHECKING:
     from fencepost.session._async.presence import AsyncPresence
@@ -61,6 +62,10 @@ class AsyncRecord:
         self._presence.check_open()
         async with AsyncCall(self._presence.clock, math.inf):
             return self._seen(await self._cells.watch(self._key, version, timeout))
+
+    async def follow(self, version: int, timeout: float) -> Seen:
+        """As `next`, but an engine that does not answer is asked again."""
+        return await persistently(self._presence, lambda: self.next(version, timeout))
 
     async def empty(self, version: int) -> bool:
         """Leave nothing of it, unless it has changed since that version; whether it had not. Tried once."""

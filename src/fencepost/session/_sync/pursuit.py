@@ -7,13 +7,13 @@ from typing import NamedTuple
 from fencepost._runtime import threads as runtime
 from fencepost.contract.answer import Busy, Gone, Granted, Queued
 from fencepost.core import event
-from fencepost.core.backoff import backoff
 from fencepost.core.claim import Ask, Claim, Mode, Request, contradiction
 from fencepost.core.name import listed
 from fencepost.errors import Conflict, EngineError, Refused, Unavailable, Uncertain
 from fencepost.session._sync.grant import Grant
 from fencepost.session._sync.keeper import Keeper
 from fencepost.session._sync.limit import Limit
+from fencepost.session._sync.persistence import pause
 from fencepost.session._sync.presence import Presence
 
 # How many leases in a row may be lost within their first span before the engine is called unusable.
@@ -119,15 +119,11 @@ def _open(presence: Presence, until: float) -> Keeper:
         try:
             return presence.keeper()
         except Unavailable:
-            again_at = now() + _pause(presence, attempt)
+            again_at = now() + pause(presence, attempt)
             attempt += 1
             if not presence.had_lease or again_at >= until:
                 raise
             presence.clock.wait(runtime.Event(), again_at)
-
-
-def _pause(presence: Presence, attempt: int) -> float:
-    return backoff(attempt, presence.dice(), first=presence.terms.span / 60, most=presence.terms.span / 6)
 
 
 def _claim(
@@ -145,7 +141,7 @@ def _claim(
             with Limit(presence.clock, answer_by):
                 return presence.engine.claim(request, wait=asked_at < until)
         except Unavailable:
-            again_at = now() + _pause(presence, attempt)
+            again_at = now() + pause(presence, attempt)
             attempt += 1
             if again_at >= min(until, keeper.ends_at):
                 raise

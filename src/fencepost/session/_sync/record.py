@@ -15,6 +15,7 @@ from fencepost.core.deadline import Deadline
 from fencepost.core.malformed import Malformed, are_texts, read_json
 from fencepost.errors import EngineError, Refused, Unavailable, Uncertain, Unsupported
 from fencepost.session._sync.limit import Call
+from fencepost.session._sync.persistence import persistently
 
 if TYPE_CHECKING:
     from fencepost.session._sync.presence import Presence
@@ -61,6 +62,10 @@ class Record:
         self._presence.check_open()
         with Call(self._presence.clock, math.inf):
             return self._seen(self._cells.watch(self._key, version, timeout))
+
+    def follow(self, version: int, timeout: float) -> Seen:
+        """As `next`, but an engine that does not answer is asked again."""
+        return persistently(self._presence, lambda: self.next(version, timeout))
 
     def empty(self, version: int) -> bool:
         """Leave nothing of it, unless it has changed since that version; whether it had not. Tried once."""

@@ -8,7 +8,7 @@ from fencepost.contract._async.cell import AsyncCellEngine
 from fencepost.core.lease import Terms
 from fencepost.core.roster import Member
 from fencepost.testing.contract._async.attempt import WITHIN, AsyncAttempt, until
-from fencepost.testing.contract._async.place import connect_faulty, connect_to
+from fencepost.testing.contract._async.place import STURDY, connect_faulty, connect_to
 from fencepost.testing.contract._async.puppet import AsyncPuppet
 from fencepost.testing.contract.need import needs
 from fencepost.testing.contract.site import Site
@@ -86,6 +86,19 @@ class AsyncGroupChapter:
             await first.group("g").join("end")
             await attempt.outcome()
             assert seen[0] == []
+
+    @needs("cells")
+    async def test_a_watcher_goes_on_when_the_engine_did_not_answer(self, site: Site) -> None:
+        session, engine = connect_faulty(site, label="watcher", ttl=STURDY)
+        async with session, connect_to(site) as first:
+            engine.refuse("cell_watch", 2)
+            seen: list[list[tuple[str, str]]] = []
+            async for members in session.group("g").watch():
+                seen.append(said(members))
+                if members:
+                    break
+                await first.group("g").join("one")
+            assert seen == [[], [("first", "one")]]
 
     @needs("cells")
     async def test_one_that_is_cut_off_is_struck_off_by_those_who_remain(self, site: Site) -> None:

@@ -12,7 +12,7 @@ from fencepost.errors import AcquireTimeout, Conflict, FencepostError
 from fencepost.primitives._async.session import AsyncSession
 from fencepost.session._async.record import AsyncRecord, Seen
 from fencepost.testing.contract._async.attempt import WITHIN, AsyncAttempt, until
-from fencepost.testing.contract._async.place import LASTING, connect_faulty, connect_to, until_free
+from fencepost.testing.contract._async.place import LASTING, STURDY, connect_faulty, connect_to, until_free
 from fencepost.testing.contract.need import needs
 from fencepost.testing.contract.site import Site
 
@@ -43,6 +43,22 @@ class AsyncMeetingChapter:
                 assert not waiting.ended.is_set()
                 assert await second.barrier("b", 2).wait(timeout=WITHIN) == round
                 assert await waiting.outcome() == round
+
+    @needs("cells")
+    async def test_whoever_waits_goes_on_when_the_engine_did_not_answer(self, site: Site) -> None:
+        session, engine = connect_faulty(site, ttl=STURDY)
+        async with session, connect_to(site, label="second") as second:
+            engine.refuse("cell_watch", 2)
+            waiting = AsyncAttempt(lambda: session.barrier("b", 2).wait(timeout=WITHIN))
+            await engine.called("cell_watch", times=2)
+            assert await second.barrier("b", 2).wait(timeout=WITHIN) == 1
+            assert await waiting.outcome() == 1
+            engine.calls.clear()
+            engine.refuse("cell_watch", 2)
+            opened = AsyncAttempt(lambda: session.latch("l", 1).wait(timeout=WITHIN))
+            await engine.called("cell_watch", times=2)
+            await second.latch("l", 1).count_down()
+            await opened.outcome()
 
     @needs("cells")
     async def test_one_that_gives_up_at_a_barrier_does_not_count(self, site: Site) -> None:

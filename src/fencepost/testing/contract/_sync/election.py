@@ -8,7 +8,7 @@ from fencepost.core.election import Leader
 from fencepost.core.lease import Terms
 from fencepost.errors import AcquireTimeout, Lost, NotHeld, Unsupported
 from fencepost.testing.contract._sync.attempt import WITHIN, Attempt, until
-from fencepost.testing.contract._sync.place import connect_faulty, connect_to, until_queued, until_waiting
+from fencepost.testing.contract._sync.place import STURDY, connect_faulty, connect_to, until_queued, until_waiting
 from fencepost.testing.contract._sync.puppet import Puppet
 from fencepost.testing.contract.need import needs
 from fencepost.testing.contract.site import Site
@@ -113,6 +113,19 @@ class ElectionChapter:
             two = election.campaign("two")
             attempt.outcome()
             assert seen == [Leader(one.token, "one", "first"), None, Leader(two.token, "two", "first")]
+
+    @needs("cells")
+    def test_an_observer_goes_on_when_the_engine_did_not_answer(self, site: Site) -> None:
+        session, engine = connect_faulty(site, label="watcher", ttl=STURDY)
+        with session, connect_to(site) as first:
+            engine.refuse("cell_watch", 2)
+            seen: list[Leader | None] = []
+            for leader in session.election("a").observe():
+                seen.append(leader)
+                if leader is not None:
+                    break
+                first.election("a").campaign("one")
+            assert [None if leader is None else leader.value for leader in seen] == [None, "one"]
 
     @needs("cells")
     def test_the_next_is_elected_when_the_leader_is_cut_off_and_the_old_one_knows_first(self, site: Site) -> None:

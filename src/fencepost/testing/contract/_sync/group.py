@@ -8,7 +8,7 @@ from fencepost.contract._sync.cell import CellEngine
 from fencepost.core.lease import Terms
 from fencepost.core.roster import Member
 from fencepost.testing.contract._sync.attempt import WITHIN, Attempt, until
-from fencepost.testing.contract._sync.place import connect_faulty, connect_to
+from fencepost.testing.contract._sync.place import STURDY, connect_faulty, connect_to
 from fencepost.testing.contract._sync.puppet import Puppet
 from fencepost.testing.contract.need import needs
 from fencepost.testing.contract.site import Site
@@ -86,6 +86,19 @@ class GroupChapter:
             first.group("g").join("end")
             attempt.outcome()
             assert seen[0] == []
+
+    @needs("cells")
+    def test_a_watcher_goes_on_when_the_engine_did_not_answer(self, site: Site) -> None:
+        session, engine = connect_faulty(site, label="watcher", ttl=STURDY)
+        with session, connect_to(site) as first:
+            engine.refuse("cell_watch", 2)
+            seen: list[list[tuple[str, str]]] = []
+            for members in session.group("g").watch():
+                seen.append(said(members))
+                if members:
+                    break
+                first.group("g").join("one")
+            assert seen == [[], [("first", "one")]]
 
     @needs("cells")
     def test_one_that_is_cut_off_is_struck_off_by_those_who_remain(self, site: Site) -> None:

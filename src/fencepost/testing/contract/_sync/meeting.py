@@ -12,7 +12,7 @@ from fencepost.errors import AcquireTimeout, Conflict, FencepostError
 from fencepost.primitives._sync.session import Session
 from fencepost.session._sync.record import Record, Seen
 from fencepost.testing.contract._sync.attempt import WITHIN, Attempt, until
-from fencepost.testing.contract._sync.place import LASTING, connect_faulty, connect_to, until_free
+from fencepost.testing.contract._sync.place import LASTING, STURDY, connect_faulty, connect_to, until_free
 from fencepost.testing.contract.need import needs
 from fencepost.testing.contract.site import Site
 
@@ -43,6 +43,22 @@ class MeetingChapter:
                 assert not waiting.ended.is_set()
                 assert second.barrier("b", 2).wait(timeout=WITHIN) == round
                 assert waiting.outcome() == round
+
+    @needs("cells")
+    def test_whoever_waits_goes_on_when_the_engine_did_not_answer(self, site: Site) -> None:
+        session, engine = connect_faulty(site, ttl=STURDY)
+        with session, connect_to(site, label="second") as second:
+            engine.refuse("cell_watch", 2)
+            waiting = Attempt(lambda: session.barrier("b", 2).wait(timeout=WITHIN))
+            engine.called("cell_watch", times=2)
+            assert second.barrier("b", 2).wait(timeout=WITHIN) == 1
+            assert waiting.outcome() == 1
+            engine.calls.clear()
+            engine.refuse("cell_watch", 2)
+            opened = Attempt(lambda: session.latch("l", 1).wait(timeout=WITHIN))
+            engine.called("cell_watch", times=2)
+            second.latch("l", 1).count_down()
+            opened.outcome()
 
     @needs("cells")
     def test_one_that_gives_up_at_a_barrier_does_not_count(self, site: Site) -> None:

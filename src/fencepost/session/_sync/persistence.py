@@ -1,0 +1,35 @@
+# Generated from src/fencepost/session/_async/persistence.py by tools/unasync.py. Do not edit: run `make gen`.
+"""Asking an engine again that does not answer: how soon, and for how long."""
+
+from typing import TYPE_CHECKING, TypeVar
+
+from fencepost._runtime import threads as runtime
+from fencepost.core.backoff import backoff
+from fencepost.errors import Unavailable
+
+if TYPE_CHECKING:
+    from fencepost.session._sync.presence import Presence
+
+T = TypeVar("T")
+
+
+def pause(presence: "Presence", attempt: int) -> float:
+    return backoff(attempt, presence.dice(), first=presence.terms.span / 60, most=presence.terms.span / 6)
+
+
+def persistently(presence: "Presence", work: runtime.Work[T]) -> T:
+    """What the work gives. It is asked for again while its caller has time, but no longer than for a lease's span."""
+    now = presence.clock.now
+    give_up_at: float | None = None
+    attempt = 0
+    while True:
+        try:
+            return work()
+        except Unavailable:
+            failed_at = now()
+            give_up_at = give_up_at or failed_at + presence.terms.span
+            again_at = failed_at + pause(presence, attempt)
+            attempt += 1
+            if again_at >= give_up_at or again_at - failed_at >= runtime.time_left():
+                raise
+            presence.clock.wait(runtime.Event(), again_at)
