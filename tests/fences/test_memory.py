@@ -47,3 +47,12 @@ def test_two_fences_share_nothing() -> None:
     one.claim("a", 5)
     other.claim("a", 4)
     assert (one.highest("a"), other.highest("a")) == (5, 4)
+
+
+def test_no_mark_is_forgotten_however_many_names_there_are() -> None:
+    fence, many = MemoryFence(), 5000
+    for number in range(many):
+        fence.claim(f"orders/{number}", 2)
+    for number in range(many):
+        with pytest.raises(Stale):
+            fence.claim(f"orders/{number}", 1)

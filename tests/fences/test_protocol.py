@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from fencepost.errors import Stale
 from fencepost.fences import check, token_of
 from tests.support.fences.desk import NAME, Place
-from tests.support.fences.place import PLACES, UNDOES, interrupted
+from tests.support.fences.place import LETS_IN_AGAIN, PLACES, UNDOES, interrupted
 
 from .conftest import with_tier
 
@@ -192,6 +192,36 @@ def test_nobody_is_let_in_while_a_block_runs(place: Place, shown_before: bool) -
     thread.join()
     assert order == ["older", "newer"]
     assert place.look() == ["older", "newer"]
+
+
+@pytest.mark.parametrize("kind", [with_tier(kind) for kind in LETS_IN_AGAIN], indirect=True)
+def test_whoever_waited_for_a_block_is_judged_by_the_mark_that_it_left(place: Place) -> None:
+    told: list[object] = []
+    inside, trying = threading.Event(), threading.Event()
+
+    def between() -> None:
+        inside.wait()
+        fence = place.open().fence
+        trying.set()
+        try:
+            fence.claim(NAME, 2)
+        except Stale as refusal:
+            told.append((refusal.token, refusal.highest))
+        else:
+            told.append("passed")
+
+    thread = threading.Thread(target=between)
+    thread.start()
+    fence = place.open().fence
+    with fence.guard(NAME, 1):
+        inside.set()
+        trying.wait()
+        # Long enough for it to have looked at the mark, if it does so before it waits. If not, nothing is found out.
+        thread.join(0.1)
+        fence.claim(NAME, 3)
+    thread.join()
+    assert told == [(2, 3)]
+    assert place.open().fence.highest(NAME) == 3
 
 
 @dataclass

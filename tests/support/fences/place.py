@@ -130,4 +130,5 @@ PLACES: dict[str, Callable[[Path], Place]] = {
     **DATABASES,
 }
 UNDOES = tuple(kind for kind in PLACES if kind not in ("memory", "host"))
+LETS_IN_AGAIN = tuple(kind for kind in PLACES if kind != "host")  # those that nest guards of the same name
 SHARED = ("sqlite", "file", "postgresql", "mariadb")  # those that other processes can open too
