@@ -45,6 +45,25 @@ async def test_the_cookies_of_the_client_itself_are_said_for_everybody(tmp_path:
     assert said == ["key=ours", "key=ours"]
 
 
+@pytest.mark.parametrize("code", [301, 302, 303, 307, 308])
+@pytest.mark.parametrize("to", ["/orders/43", "http://other/secret"])
+async def test_a_redirect_is_told_to_the_caller_and_not_followed(tmp_path: Path, to: str, code: int) -> None:
+    """Where it leads to, the token was not judged. The caller asks for it anew."""
+    asked: list[str] = []
+
+    def take(request: httpx.Request) -> httpx.Response:
+        asked.append(str(request.url))
+        return httpx.Response(code, headers={"Location": to})
+
+    # Also where its client does so for others.
+    client = httpx.AsyncClient(transport=httpx.MockTransport(take), follow_redirects=True)
+    for method in ("PUT", "GET"):
+        answer = await ask(naming(tmp_path, client), b"/orders/42", method=method)
+        assert answer[0]["status"] == code
+        assert (b"location", to.encode()) in [(name.lower(), value) for name, value in answer[0]["headers"]]
+    assert asked == ["http://service:8080/orders/42"] * 2
+
+
 async def test_an_answer_comes_in_no_encoding_that_the_gateway_can_not_read(tmp_path: Path) -> None:
     def take(request: httpx.Request) -> httpx.Response:
         if "secret" in request.headers["accept-encoding"]:
