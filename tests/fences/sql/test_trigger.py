@@ -10,6 +10,7 @@ from psycopg.rows import dict_row, namedtuple_row, scalar_row
 
 from fencepost.errors import Stale
 from fencepost.fences.sql import SqlFence
+from fencepost.fences.sql.dialect import MOST_BYTES
 from fencepost.fences.sql.trigger import Enforcement, install, remove, status
 from tests.support.fences.database import PostgresqlPlace
 
@@ -137,13 +138,17 @@ def test_a_setting_made_by_hand_keeps_newer_ones_out_until_the_commit_all_the_sa
     SqlFence(newer).claim("orders", 6)
 
 
-def test_names_that_are_too_long_for_an_index_are_fenced_like_others(place: PostgresqlPlace) -> None:
-    connection, long = place.connect(), "orders/" + "é" * 1000
+# The second has too many bytes, and not too many characters.
+@pytest.mark.parametrize("characters", [1000, MOST_BYTES // 2 + 1, MOST_BYTES // 2])
+def test_names_that_are_too_long_for_an_index_are_fenced_like_others(place: PostgresqlPlace, characters: int) -> None:
+    connection, long = place.connect(), "é" * characters
     install(connection, "orders", name=long)
     fence = SqlFence(connection)
     with fence.guard(long, 7) as db:
         db.execute("UPDATE orders SET total = 1")
     assert fence.highest(long) == 7
+    with pytest.raises(psycopg.Error, match=NO_TOKEN):
+        connection.execute("UPDATE orders SET total = 0")
 
 
 def test_status_lists_and_remove_takes_away(place: PostgresqlPlace) -> None:
