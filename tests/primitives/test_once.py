@@ -108,6 +108,9 @@ def test_a_result_expires_and_its_mark_outlives_it(store: Results) -> None:
     store.claim("a", 5)
     store.keep("a", 5, '"old"', 0.05)
     until(lambda: store.find("a") is None)
+    for late in (lambda: store.claim("a", 4), lambda: store.keep("a", 4, '"late"', None)):
+        with pytest.raises(Stale):
+            late()
     assert store.claim("a", 6) is None
     with pytest.raises(Stale):
         store.keep("a", 5, '"late"', None)
@@ -134,6 +137,51 @@ def test_what_expired_long_ago_is_forgotten_and_nothing_else(tmp_path: Path) -> 
     assert store.forget() == 1
     assert sorted(name for (name,) in connection.execute("SELECT name FROM fencepost_result")) == ["expired", "kept"]
     connection.close()
+
+
+@pytest.fixture(params=["sqlite", "postgresql", pytest.param("mariadb", marks=pytest.mark.slow)])
+def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[Any, Callable[[], None]]]:
+    """A connection, and what makes it eight days later there."""
+    places = {"postgresql": PostgresqlPlace, "mariadb": MariadbPlace}
+    place = places[request.param](tmp_path) if request.param in places else None
+    connection = sqlite3.connect(tmp_path / "results.db") if place is None else place.connect()
+
+    def eight_days_later() -> None:
+        connection.cursor().execute(
+            "UPDATE fencepost_result SET expires_at = expires_at - 691200, forget_at = forget_at - 691200"
+        )
+        connection.commit()
+
+    yield connection, eight_days_later
+    (connection if place is None else place).close()
+
+
+def test_a_result_that_does_not_expire_is_never_forgotten_whoever_asks_for_it(
+    database: tuple[Any, Callable[[], None]],
+) -> None:
+    connection, eight_days_later = database
+    store = SqlResults(connection)
+    store.claim("a", 5)
+    store.keep("a", 5, '"paid"', None)
+    assert store.claim("a", 6) == '"paid"'
+    eight_days_later()
+    assert store.forget() == 0
+    assert store.find("a") == '"paid"'
+    with pytest.raises(Stale):
+        store.claim("a", 5)
+
+
+def test_a_worker_that_was_forgotten_is_told_that_its_result_was_not_kept(
+    database: tuple[Any, Callable[[], None]],
+) -> None:
+    connection, eight_days_later = database
+    store = SqlResults(connection)
+    store.claim("a", 5)
+    eight_days_later()
+    assert store.forget() == 1
+    with pytest.raises(Stale):
+        store.keep("a", 5, '"late"', None)
+    assert store.find("a") is None
 
 
 def test_a_mark_in_a_database_that_is_no_token_is_refused(tmp_path: Path) -> None:
