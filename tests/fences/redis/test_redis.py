@@ -9,6 +9,7 @@ import pytest
 import redis
 import redis.asyncio
 import valkey
+from redis.crc import key_slot
 
 from fencepost.errors import Refused, Stale
 from fencepost.fences.redis import AsyncRedisFence, RedisFence
@@ -154,6 +155,35 @@ def test_a_block_that_is_overtaken_writes_nothing(client: Any) -> None:
     assert client.get("total") is None
 
 
+def test_a_block_that_is_overtaken_reads_no_more(client: Any) -> None:
+    fence = RedisFence(client)
+    with fence.guard("a", 2) as block:
+        reads = (
+            lambda: block.get("total"),
+            lambda: block.hget("order", "total"),
+            lambda: block.hgetall("order"),
+        )
+        assert [read() for read in reads] == [None, None, {}]
+        fence.claim("a", 3)
+        for read in reads:
+            with pytest.raises(Stale):
+                read()
+
+
+def test_a_write_of_a_block_that_fails_is_told_and_none_behind_it_lands(client: Any) -> None:
+    fence = RedisFence(client)
+    client.set("text", "no hash")
+    with pytest.raises(Exception, match="WRONGTYPE"), fence.guard("a", 2) as block:
+        block.set("before", 1)
+        block.hset("text", {"total": 1})
+        block.set("behind", 1)
+    assert (client.exists("before"), client.exists("behind")) == (1, 0)
+    assert text(client.get("text")) == "no hash"
+    with pytest.raises(Exception, match="WRONGTYPE"):
+        fence.run("a", 2, ["text", "behind"], [("HGET", "text", "total"), ("SET", "behind", "1")])
+    assert client.exists("behind") == 0
+
+
 def test_a_block_that_raises_writes_nothing_and_its_claim_stands(client: Any) -> None:
     fence = RedisFence(client)
     with pytest.raises(ZeroDivisionError), fence.guard("a", 2) as block:
@@ -177,7 +207,9 @@ def test_what_is_no_client_is_refused() -> None:
 
 
 BRACES = ["a}b", "}", "}}", "a{b", "{", "{}", "{}x", "x{}y{z}", "{a}b", "a{b}c{d}", "a{{b}}", "é}", "}{a}"]
-NAMES = ["a", "orders/42", *BRACES]
+# Neither can be a tag, so both have that of their slot, which is the same.
+OF_ONE_SLOT = ["a}", "1380}"]
+NAMES = ["a", "orders/42", *BRACES, *OF_ONE_SLOT]
 
 
 @pytest.mark.slow
@@ -196,6 +228,7 @@ def test_in_a_cluster_a_mark_is_in_the_slot_of_its_name(name: str) -> None:
 
 @pytest.mark.unit
 def test_every_name_has_a_mark_of_its_own() -> None:
+    assert len({key_slot(name.encode()) for name in OF_ONE_SLOT}) == 1
     assert len({mark_key(name) for name in NAMES}) == len(NAMES)
 
 
