@@ -151,6 +151,37 @@ def test_a_newer_one_that_finds_an_older_one_quicker_writes_all_the_same(client:
     assert (older.peek(key), older.highest(key)) == (b"newer", 7)
 
 
+def test_a_read_gives_what_an_older_one_has_written_just_before_its_claim(client: Any, key: str) -> None:
+    older = S3Fence(client, "shop")
+    older.write(key, 5, b"before")
+    newer = S3Fence(Overtaken(client, lambda: older.write(key, 6, b"older")), "shop")
+    assert newer.read(key, 7) == b"older"
+
+
+class Replaced:
+    """A client that lets another act between its read of a pointer and that of the content, once."""
+
+    def __init__(self, client: Any, act: Any) -> None:
+        self._client, self._act = client, act
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._client, name)
+
+    def get_object(self, **options: Any) -> Any:
+        if self._act is not None and ".content/" in options["Key"]:
+            act, self._act = self._act, None
+            act()
+        return self._client.get_object(**options)
+
+
+@pytest.mark.parametrize("look", [lambda fence, key: fence.read(key, 7), S3Fence.peek], ids=["read", "peek"])
+def test_content_that_was_replaced_while_it_was_read_is_read_again(client: Any, key: str, look: Any) -> None:
+    fence = S3Fence(client, "shop")
+    fence.write(key, 7, b"first")
+    reader = S3Fence(Replaced(client, lambda: fence.write(key, 7, b"second")), "shop")
+    assert look(reader, key) == b"second"
+
+
 class Forgetful:
     """A client whose conditional writes are done twice, as if the first answer had been lost."""
 
