@@ -2,7 +2,7 @@
 
 import threading
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -75,9 +75,19 @@ def test_a_claim_shuts_out_those_before_it_and_touches_nothing(fence: ZookeeperF
 
 
 def test_tokens_of_different_names_are_never_compared(fence: ZookeeperFence) -> None:
-    for token, name in enumerate((".", "..", "x/y", "x%2Fy", "🔒" * 100, "x", "X"), start=-9):
+    for token, name in enumerate((".", "..", "x/y", "x.y", "x_y", "x%2Fy", "🔒" * 100, "x", "X"), start=-9):
         fence.claim(name, -token)
         assert fence.highest(name) == -token
+
+
+def test_a_mark_outlives_the_session_of_whoever_showed_the_token(fence: ZookeeperFence, client: Any) -> None:
+    other = connected(shared_server())
+    ZookeeperFence(other, fence._folder).claim("a", 7)
+    other.stop()
+    other.close()
+    with pytest.raises(Stale):
+        fence.claim("a", 6)
+    assert fence.highest("a") == 7
 
 
 def test_the_largest_tokens_are_compared_exactly(fence: ZookeeperFence) -> None:
@@ -108,6 +118,74 @@ def test_a_block_overtaken_by_a_newer_holder_writes_nothing(fence: ZookeeperFenc
         nodes.set(path, b"old")
         fence.set("a", 2, path, b"new")
     assert client.get(path)[0] == b"new"
+
+
+def test_a_block_overtaken_by_a_newer_holder_reads_no_more(fence: ZookeeperFence, path: str) -> None:
+    with fence.guard("a", 1) as nodes:
+        assert nodes.get(path)[0] == b"100"
+        fence.claim("a", 2)
+        with pytest.raises(Stale):
+            nodes.get(path)
+
+
+class Overtaken:
+    """A client that lets another act just before its first transaction."""
+
+    def __init__(self, client: Any, act: Callable[[], None]) -> None:
+        self._client, self._acts = client, [act]
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._client, name)
+
+    def transaction(self) -> Any:
+        while self._acts:
+            self._acts.pop()()
+        return self._client.transaction()
+
+
+def test_a_read_gives_what_an_older_one_has_written_just_before_its_claim(
+    fence: ZookeeperFence, client: Any, path: str
+) -> None:
+    newer = ZookeeperFence(Overtaken(client, lambda: fence.set("a", 6, path, b"older")), fence._folder)
+    assert newer.get("a", 7, path)[0] == b"older"
+
+
+class Lagging:
+    """A client of a server that says of every node what it was when first asked, until it is told to catch up."""
+
+    def __init__(self, client: Any) -> None:
+        self._client = client
+        self._known: dict[str, Any] = {}
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._client, name)
+
+    def get(self, path: str) -> Any:
+        if path not in self._known:
+            self._known[path] = self._client.get(path)
+        return self._known[path]
+
+    def sync(self, path: str) -> None:
+        self._client.sync(path)
+        self._known.clear()
+
+
+def test_a_server_that_lags_lets_no_stale_token_pass(fence: ZookeeperFence, client: Any, path: str) -> None:
+    fence.claim("a", 5)
+    attempts: list[Callable[[ZookeeperFence, int], object]] = [
+        lambda behind, token: behind.claim("a", token),
+        lambda behind, token: behind.claim("a", token + 1),
+        lambda behind, token: behind.get("a", token, path),
+        lambda behind, token: behind.set("a", token, path, b"late"),
+    ]
+    for attempt in attempts:
+        behind = ZookeeperFence(Lagging(client), fence._folder)
+        token = behind.highest("a")
+        fence.claim("a", token + 2)
+        assert behind.highest("a") == token
+        with pytest.raises(Stale):
+            attempt(behind, token)
+    assert client.get(path)[0] == b"100"
 
 
 @pytest.mark.parametrize("before", [0, 3, 5])
