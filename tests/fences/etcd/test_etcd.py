@@ -7,6 +7,8 @@ from collections.abc import AsyncIterator, Iterator
 import pytest
 
 import fencepost
+from fencepost.drivers.etcd import request
+from fencepost.drivers.etcd.answer import Outcome
 from fencepost.errors import Refused, Stale, Unavailable
 from fencepost.fences.etcd import AsyncEtcdFence, EtcdFence
 from fencepost.testing.etcd import client, empty, shared_server
@@ -99,6 +101,53 @@ def test_the_writes_of_a_block_land_together_at_its_end(fence: EtcdFence) -> Non
     assert fence.get("a", 2, "total") == b"7"
 
 
+def test_the_last_that_a_block_says_of_a_key_counts(fence: EtcdFence) -> None:
+    for key in ("there", "replaced", "made again"):
+        fence.put("a", 1, key, "before")
+    with fence.guard("a", 2) as block:
+        block.delete("there")
+        block.put("replaced", "after")
+        block.delete("replaced")
+        block.delete("made again")
+        block.put("made again", "after")
+    found = {key: fence.get("a", 2, key) for key in ("there", "replaced", "made again")}
+    assert found == {"there": None, "replaced": None, "made again": b"after"}
+
+
+def test_a_block_that_is_overtaken_reads_no_more(fence: EtcdFence) -> None:
+    fence.put("a", 1, "total", "5")
+    with fence.guard("a", 2) as block:
+        assert block.get("total") == b"5"
+        fence.claim("a", 3)
+        for read in (lambda: block.get("total"), lambda: block.get_all("tot")):
+            with pytest.raises(Stale):
+                read()
+
+
+def test_whoever_claims_while_another_writes_sees_the_write_or_it_does_not_happen(
+    fence: EtcdFence, url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[bytes | None] = []
+    commit = fence._client.commit
+
+    def overtaken(transaction: bytes) -> Outcome | None:
+        outcome = commit(transaction)
+        with EtcdFence(url) as newer:
+            seen.append(newer.get("a", 9, "total"))
+        return outcome
+
+    monkeypatch.setattr(fence._client, "commit", overtaken)
+    fence.put("a", 5, "total", "1")
+    with EtcdFence(url) as newer:
+        assert seen == [newer.get("a", 9, "total")] == [b"1"]
+
+
+def test_a_write_on_a_lease_that_is_gone_is_not_reported_as_done(fence: EtcdFence) -> None:
+    with pytest.raises(Unavailable, match="lost a lease"):
+        fence.run("a", 1, [request.put(b"total", b"5", lease=404)])
+    assert fence.get("a", 1, "total") is None
+
+
 def test_a_block_overtaken_before_its_end_writes_nothing(fence: EtcdFence) -> None:
     with pytest.raises(Stale), fence.guard("a", 2) as block:
         block.put("total", "1")
@@ -183,8 +232,6 @@ def test_fences_with_different_marks_do_not_meet(fence: EtcdFence, url: str) -> 
 def test_a_mark_is_a_key_that_people_can_read(fence: EtcdFence, url: str) -> None:
     fence.claim("orders/42", 41)
     speaker = client(url=url)
-    from fencepost.drivers.etcd import request
-
     (pair,) = speaker.read(request.select(b"fencepost/fence/orders/42")).pairs
     speaker.close()
     assert pair.value == b"0000000000000000041"
