@@ -55,6 +55,8 @@ def mutants(wanted: list[str]) -> Iterator[Mutant]:
 
 def likely_tests_of(mutant: Mutant) -> list[str]:
     """What most likely finds it, for pytest: seconds of tests before minutes of others."""
+    if mutant.target == "registry":
+        return ["tests/primitives/test_once.py"]
     if mutant.table == "fences":
         return [*tests_of(mutant), "-k", mutant.target]
     if mutant.target == "session":

@@ -55,7 +55,9 @@ class Stale(FencepostError):
         self.highest = highest
 
     def __str__(self) -> str:
-        return printable(f"token {self.token} for '{self.name}' is stale: token {self.highest} was seen already")
+        seen = self.highest >= self.token
+        why = f"token {self.highest} was seen already" if seen else "what it once claimed is not known any more"
+        return printable(f"token {self.token} for '{self.name}' is stale: {why}")
 
 
 class Uncertain(FencepostError):

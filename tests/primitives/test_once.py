@@ -179,7 +179,7 @@ def test_a_worker_that_was_forgotten_is_told_that_its_result_was_not_kept(
     store.claim("a", 5)
     eight_days_later()
     assert store.forget() == 1
-    with pytest.raises(Stale):
+    with pytest.raises(Stale, match="token 5 for 'a' is stale: what it once claimed is not known any more"):
         store.keep("a", 5, '"late"', None)
     assert store.find("a") is None
 
