@@ -15,8 +15,8 @@ def test_every_fence_is_in_the_list() -> None:
     assert {f"fencepost.fences.{fence}" for fence in fences} <= set(modules())
 
 
-def test_what_is_private_by_its_name_or_an_engine_is_not_in_the_list() -> None:
-    assert not [each for each in modules() if "._" in each or ".engines." in each]
+def test_what_is_private_by_its_name_an_engine_or_a_driver_is_not_in_the_list() -> None:
+    assert not [each for each in modules() if "._" in each or ".engines." in each or ".drivers." in each]
 
 
 def test_every_public_module_has_its_part_of_the_list() -> None:
