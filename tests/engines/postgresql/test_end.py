@@ -14,6 +14,7 @@ from fencepost.contract.answer import Granted, Queued, Renewal
 from fencepost.core.claim import Ask
 from fencepost.core.url import parse_url
 from fencepost.engines.postgresql.address import locate
+from fencepost.engines.postgresql.query import Query, rows
 from fencepost.engines.postgresql.wire import aio
 from fencepost.engines.postgresql.wire.watch import watch
 from fencepost.testing.condition import until
@@ -26,6 +27,23 @@ from .conftest import at
 ADVISORY = "postgresql+advisory"
 GRANTED = "SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 2 AND granted AND pid = {}"
 END = "SELECT pg_terminate_backend({}, 60000)"
+
+
+def test_the_server_ends_the_connection_of_a_holder_that_is_frozen_for_its_lease(port: int) -> None:
+    with fencepost.connect(at(port, ADVISORY), ttl=7) as session:
+        lease = session.engine._leases[session.keeper().holder.id]
+        limit = Query("limit", "SELECT current_setting('idle_session_timeout')")
+        assert rows(lease.main.connection.call(limit)) == [(b"7s",)]
+
+
+def test_a_renewal_is_heard_on_the_connection_of_a_lease_that_holds_nothing(port: int) -> None:
+    """Else the server would end it, and the lease with it."""
+    with fencepost.connect(at(port, ADVISORY), ttl=300) as session:
+        keeper = session.keeper()
+        connection = session.engine._leases[keeper.holder.id].main.connection
+        before = connection.asked
+        assert session.engine.lease_renew(keeper.holder, 300, []).alive
+        assert connection.asked != before
 
 
 def test_a_grant_on_a_connection_that_ended_before_it_was_heard_of_is_none(port: int) -> None:
