@@ -32,3 +32,14 @@ def test_a_wait_for_a_letter_ends_in_time_however_many_signals_come() -> None:
         assert not tired.is_set()
         there.send(b"a letter")
         assert inbox.receive(PATIENCE) == b"a letter"
+
+
+def test_a_write_to_a_server_that_reads_nothing_ends_in_time_however_many_signals_come() -> None:
+    here, there = socket.socketpair()
+    wire = Wire(here, PATIENCE)
+    with there, ticking() as tired:
+        wire.begin(PATIENCE)
+        with pytest.raises(TimeoutError):
+            wire.send(bytes(8 << 20))
+        assert not tired.is_set()
+    wire.close()

@@ -90,26 +90,8 @@ class Wire:
 
     def send(self, data: bytes, seconds: float | None = None) -> None:
         """All of it, in the time of the exchange or in so many seconds, also if the other side takes it bit by bit."""
-        flags = DONTWAIT if self._by_kernel else 0
-        try:
-            # Without the flag it would wait as long as whoever reads has said. So it is asked first, below.
-            sent = self.socket.send(data, flags) if flags or isinstance(self.socket, ssl.SSLSocket) else 0
-        except BlockingIOError:
-            sent = 0
-        if sent == len(data):
-            return
         until = self.until if seconds is None else monotonic() + seconds
-        rest = memoryview(data)
-        waiting = poll()
-        waiting.register(self.socket, WRITE)
-        while rest := rest[sent:]:
-            left = until - monotonic()
-            if left <= 0 or not waiting.poll(math.ceil(left * 1000)):
-                raise TimeoutError
-            try:
-                sent = self.socket.send(rest, flags)
-            except BlockingIOError:
-                sent = 0
+        send_all(self.socket, data, until, by_kernel=self._by_kernel)
 
     def is_readable(self) -> bool:
         """Whether something was said that nobody has read, or the other side has closed it."""
@@ -165,6 +147,29 @@ def _connect(host: str, port: int, until: float) -> socket.socket:
             if left == 1 or not isinstance(error, OSError):
                 raise
     raise OSError(f"'{host}' has no address")
+
+
+def send_all(to: socket.socket, data: bytes, until: float, *, by_kernel: bool) -> None:
+    """All of it by then, however many signals come, and also if the other side takes it bit by bit."""
+    flags = DONTWAIT if by_kernel else 0
+    try:
+        # Without the flag it would wait as long as whoever reads has said. So it is asked first, below.
+        sent = to.send(data, flags) if flags or isinstance(to, ssl.SSLSocket) else 0
+    except BlockingIOError:
+        sent = 0
+    if sent == len(data):
+        return
+    rest = memoryview(data)
+    waiting = poll()
+    waiting.register(to, WRITE)
+    while rest := rest[sent:]:
+        left = until - monotonic()
+        if left <= 0 or not waiting.poll(math.ceil(left * 1000)):
+            raise TimeoutError
+        try:
+            sent = to.send(rest, flags)
+        except BlockingIOError:
+            sent = 0
 
 
 _open: "WeakSet[Wire]" = WeakSet()

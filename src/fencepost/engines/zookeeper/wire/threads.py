@@ -12,7 +12,7 @@ from fencepost._runtime.clock import LONGEST_NAP, boottime
 from fencepost._runtime.readiness import READ, poll
 from fencepost._runtime.timeout import BY_KERNEL, allow_writing
 from fencepost._runtime.watch import Watch
-from fencepost._runtime.wire import dial
+from fencepost._runtime.wire import dial, send_all
 from fencepost.engines.zookeeper.frame import Intake, OnEvent
 from fencepost.engines.zookeeper.jute import Reply, buffer, frame
 from fencepost.engines.zookeeper.waiter import Bell, Waiter
@@ -55,6 +55,7 @@ class Connection:
         # No more callers are wanted; those who are there are served.
         self.is_retired = False
         self._patience = patience
+        self._by_kernel = False
         self._intake = Intake(on_event)
         self._xid = 0
         self._read_at = monotonic()
@@ -76,7 +77,8 @@ class Connection:
     def open(self, host: tuple[str, int], tls: ssl.SSLContext | None, within: float) -> None:
         self._socket = made = dial(*host, within, tls)
         _open.add(self)
-        if tls is None and BY_KERNEL:
+        self._by_kernel = tls is None and BY_KERNEL
+        if self._by_kernel:
             made.settimeout(None)
             allow_writing(made, self._patience)
         else:
@@ -95,7 +97,7 @@ class Connection:
         return found[0]
 
     def call(self, requests: Sequence[bytes]) -> list[Reply]:
-        slot = _Slot(len(requests))
+        slot, allowed = _Slot(len(requests)), runtime.patience(self._patience)
         try:
             with self._sending:
                 # Whoever reads may end the connection at any line.
@@ -107,11 +109,10 @@ class Connection:
                     self._xid = xid = self._xid % 0x7FFFFFFF + 1
                     self._intake.pending.append((xid, slot))
                     frames.append(frame(xid, request))
-                source.sendall(b"".join(frames))
+                send_all(source, b"".join(frames), monotonic() + allowed, by_kernel=self._by_kernel)
         except BaseException as error:
             self.end(error)
             raise
-        allowed = runtime.patience(self._patience)
         self._stay(slot, boottime() + allowed)
         if not slot.stirred:
             # A caller without time is no proof against the connection, which others use.

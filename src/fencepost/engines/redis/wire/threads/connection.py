@@ -16,6 +16,8 @@ CHUNK = 8192
 # What nearly every reply fits into. Room for more comes from the operating system rather than from Python's own store,
 # which costs a third of a read.
 SMALL_CHUNK = 256
+# What a socket takes at once on which nothing is on its way. More than that is sent with a time of its own.
+FITS = 8192
 
 
 class Connection(Wire):

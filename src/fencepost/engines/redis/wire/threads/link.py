@@ -8,7 +8,7 @@ from fencepost._runtime.threads import calls
 from fencepost.engines.redis.address import Address
 from fencepost.engines.redis.resp import Reply, is_lone_number
 from fencepost.engines.redis.trouble import unreachable
-from fencepost.engines.redis.wire.threads.connection import SMALL_CHUNK, Connection, connect
+from fencepost.engines.redis.wire.threads.connection import FITS, SMALL_CHUNK, Connection, connect
 from fencepost.errors import EngineError, Unavailable
 
 MOST_IDLE = 16
@@ -69,7 +69,11 @@ class Link:
         try:
             if calls.until < FOR_EVER or connection.is_hurried:
                 connection.begin(self.patience)
-            connection.sendall(command)
+            if len(command) <= FITS:
+                connection.sendall(command)
+            else:
+                connection.begin(self.patience)
+                connection.send(command)
             data = connection.recv(SMALL_CHUNK)
             alone = is_lone_number(data)
             reply = int(data[1:]) if alone else connection.read(data, until)
@@ -89,7 +93,7 @@ class Link:
         began_at = boottime()
         try:
             connection.begin(self.patience)
-            connection.sendall(commands)
+            connection.send(commands)
             replies = connection.read_all(count, began_at + self.patience)
         except BaseException as error:
             self.drop(connection)
@@ -137,7 +141,7 @@ def _ask(link: Link, commands: bytes) -> Connection | EngineError:
     try:
         connection = link.take()
         connection.begin(link.patience)
-        connection.sendall(commands)
+        connection.send(commands)
         return connection
     except EngineError as error:
         return error
