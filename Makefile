@@ -3,9 +3,10 @@
 # Sources are compiled once, not in each of the many processes that tests start.
 unexport PYTHONDONTWRITEBYTECODE
 PYTHON ?= python3
-BIN := .venv/bin
-READY := .venv/.ready
-COMPILED := .venv/.compiled
+VENV ?= .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+COMPILED := $(VENV)/.compiled
 # How many test processes, for people and for CI alike: the suite mostly waits, for processes, leases and servers.
 JOBS ?= 6
 # What to run of the tests: ENGINE is any scheme of an engine, CHAPTER one of the contract, ARGS goes to pytest.
@@ -18,7 +19,7 @@ PYTEST = $(BIN)/python -m pytest -n $(JOBS) $(SELECT)
 NONE = || [ $$? = 5 ]
 ALONE = $(BIN)/python -m pytest -m calm $(SELECT) $(NONE)
 
-.PHONY: help demo unit test test-all test-slow soak endure mutants check gen format bench clean
+.PHONY: help demo unit test test-all test-slow soak endure pythons mutants check gen format bench clean
 
 help:
 	@echo "make demo       watch locks fail without a fence, and hold with one (20 s)"
@@ -31,6 +32,7 @@ help:
 	@echo "make test-slow  make test once more, with the twenty slowest tests and what their time went into"
 	@echo "make soak       random adversaries with ever new seeds: MINUTES=10 (0: one round), SEED=…, ENGINE=…"
 	@echo "make endure     a million grants, and more that no test has the time for: GRANTS=, CANCELLATIONS=, KILLS=, ENGINE=…"
+	@echo "make pythons    unit tests on every other Python from 3.12 on that is found here (2 min each)"
 	@echo "make mutants    plant faults, and see which tests find them: TARGET=redis, fences/redis, session (hours in all)"
 	@echo "make check      lint, types, layers, generated twins, public API (1 min)"
 	@echo "make bench      speed beside the peers and the limit"
@@ -38,7 +40,7 @@ help:
 	@echo "make format     format the sources"
 
 $(READY): pyproject.toml tools/setup.sh
-	@PYTHON="$(PYTHON)" sh tools/setup.sh
+	@PYTHON="$(PYTHON)" VENV="$(VENV)" sh tools/setup.sh
 	@touch $(READY)
 
 # What pytest makes of the tests is kept beside them: once, and not by each test process at the same time.
@@ -89,6 +91,10 @@ endure: $(READY)
 	$(BIN)/python tools/endure.py --grants $(GRANTS) --cancellations $(CANCELLATIONS) --kills $(KILLS) \
 		$(if $(SEED),--seed $(SEED)) $(ENGINE)
 
+# Unit tests on the other Pythons that are here, each in an environment of its own.
+pythons:
+	@MAKE="$(MAKE)" sh tools/pythons.sh
+
 TARGET ?=
 
 mutants: $(READY)
@@ -120,4 +126,4 @@ bench: $(READY)
 	@for place in $(PLACE); do $(BIN)/python -m benchmarks $$place $(ARGS) || exit 1; done
 
 clean:
-	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf .venv .venv-* .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Makes .venv with everything the project needs, on a bare Debian machine with Python 3.11 or newer.
+# Makes $VENV with everything the project needs, on a bare Debian machine with Python 3.11 or newer.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -18,6 +18,6 @@ if ! "$PYTHON" -c 'import ensurepip, venv' 2>/dev/null; then
     fi
 fi
 
-echo "setting up .venv (once)" >&2
-[ -x .venv/bin/python ] || "$PYTHON" -m venv .venv
-.venv/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+echo "setting up $VENV (once)" >&2
+[ -x "$VENV/bin/python" ] || "$PYTHON" -m venv "$VENV"
+"$VENV/bin/python" -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
