@@ -40,6 +40,14 @@ def members(port: int) -> Endpoints:
     return Endpoints(parse_url(f"etcd://127.0.0.1:{port},127.0.0.2:{port}"))
 
 
+@pytest.mark.unit
+def test_after_the_last_member_the_first_is_tried_again() -> None:
+    endpoints = members(1)
+    for host in ("127.0.0.2", "127.0.0.1", "127.0.0.2"):
+        endpoints.leave(endpoints.current)
+        assert endpoints.current.host == host
+
+
 @hurries
 def test_a_member_is_left_by_who_had_time_for_an_answer(share: float, left: bool) -> None:
     with Hostile(polite) as member:

@@ -15,6 +15,7 @@ from fencepost import Refused, Unavailable
 from fencepost.contract.answer import Cell, Granted, Queued
 from fencepost.core.claim import Ask
 from fencepost.drivers.etcd import request
+from fencepost.engines.etcd.key import lease_of
 from fencepost.testing.condition import until
 from fencepost.testing.etcd import client, etcd_server, etcdctl, port_of, serves
 from fencepost.testing.port import free_port
@@ -36,6 +37,13 @@ def run_etcdctl(port: int, *words: str) -> str:
     said, _ = talk.communicate(timeout=PATIENCE)
     assert talk.returncode == 0, said
     return said
+
+
+def test_a_lease_is_never_shorter_at_the_server_than_here(url: str, port: int) -> None:
+    """There it has whole seconds."""
+    with fencepost.connect(url, ttl=59.1) as session:
+        said = run_etcdctl(port, "lease", "timetolive", f"{lease_of(session.keeper().holder):x}")
+        assert "granted with TTL(60s)" in said
 
 
 # Names and keys
