@@ -44,6 +44,7 @@ class AsyncCellChapter:
             first = await engine.cells.write("a", "one", 0)
             assert first is not None
             assert await engine.cells.write("a", None, first.version) is not None
+            assert await engine.cells.write("a", "late", first.version) is None
             assert tuple(await engine.cells.read("a")) == (None, 0)
             second = await engine.cells.write("a", "two", 0)
             assert second is not None

@@ -44,6 +44,7 @@ class CellChapter:
             first = engine.cells.write("a", "one", 0)
             assert first is not None
             assert engine.cells.write("a", None, first.version) is not None
+            assert engine.cells.write("a", "late", first.version) is None
             assert tuple(engine.cells.read("a")) == (None, 0)
             second = engine.cells.write("a", "two", 0)
             assert second is not None
