@@ -1,12 +1,15 @@
 """Real servers that die, stop, forget, or whose replies are lost."""
 
 import asyncio
+import contextlib
 import threading
 
 import pytest
 
 import fencepost
 from fencepost import Lost, Unavailable, Uncertain
+from fencepost.contract.answer import Granted, Queued
+from fencepost.core.claim import Ask
 from fencepost.fences import MemoryFence
 from fencepost.testing.condition import until
 from fencepost.testing.proxy import Proxy
@@ -31,6 +34,20 @@ def test_a_killed_server_is_unavailable_and_back_after_its_restart(server: Serve
             session.lock("a").acquire(timeout=0)
         server.start()
         session.lock("a").acquire(timeout=60).release()
+
+
+def test_a_release_passes_over_a_waiter_whose_lease_is_gone(url: str, port: int) -> None:
+    with contextlib.ExitStack() as stack:
+        first, dead, last = (stack.enter_context(fencepost.connect(url, ttl=60)) for _ in range(3))
+        held = first.lock("a").acquire()
+        queued = {}
+        for session in (dead, last):
+            queued[session] = session.engine.claim(session.keeper().request((Ask("a"),)), wait=True)
+            assert isinstance(queued[session], Queued)
+        (lease,) = command(port, "KEYS", f"*lease*{dead.keeper().holder.id}")
+        command(port, "DEL", lease.decode())
+        held.release()
+        assert isinstance(last.engine.wait(queued[last], 20.0), Granted)
 
 
 def test_a_restart_without_memory_ends_in_lost_and_the_token_still_grows(server: ServerProcess) -> None:
