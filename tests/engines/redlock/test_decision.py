@@ -1,13 +1,18 @@
 """What answers of nodes mean, without any node."""
 
+from collections.abc import Iterator
 from time import thread_time
 from typing import Any
 
 import pytest
 
+from fencepost._runtime.clock import boottime
+from fencepost._runtime.threads import BootClock
 from fencepost.core.claim import Ask, Request
 from fencepost.core.holder import Holder
+from fencepost.core.url import parse_url
 from fencepost.engines.redis.key import Place
+from fencepost.engines.redis.redlock._sync.engine import Engine
 from fencepost.engines.redis.redlock.agreement import agree
 from fencepost.engines.redis.redlock.answer import ahead
 from fencepost.engines.redis.redlock.ballot import Ballot, is_vote
@@ -71,11 +76,11 @@ def test_a_node_that_names_ever_so_many_ahead_is_heard_to_its_end() -> None:
     assert thread_time() - began_at < 20.0
 
 
-def held(*nodes: int, sent_at: float = 0.0) -> tuple[Lease, Entry]:
+def held(*nodes: int, sent_at: float = 0.0, heard_at: float = 0.0) -> tuple[Lease, Entry]:
     lease = Lease(HOLDER, 10, "channel")
     entry = lease.note(Request(HOLDER, 1, (Ask("a"),)), Place(b"a", clustered=False), 0.0)
     for node in nodes:
-        entry.votes[node] = Vote(7, sent_at, sent_at)
+        entry.votes[node] = Vote(7, sent_at, heard_at)
     entry.token = 7
     return lease, entry
 
@@ -111,7 +116,7 @@ def test_a_lease_that_a_majority_does_not_know_is_over() -> None:
 
 
 def test_a_vote_from_before_the_last_renewal_counts_only_where_that_was_heard() -> None:
-    lease, entry = held(0, 1, 2, sent_at=1.0)
+    lease, entry = held(0, 1, 2, sent_at=1.0, heard_at=3.0)
     lease.base = 2.0
     lease.confirmed = {0: 2.0, 1: 2.0}
     assert set(lease.proven(entry)) == {0, 1}
@@ -139,6 +144,33 @@ def test_votes_that_were_given_to_another_count_again_only_if_they_were_asked_fo
     for node in (0, 1):
         entry.note_vote(node, Vote(8, 6.0, 7.0))
     assert set(entry.votes) == {0, 1}
+
+
+@pytest.fixture
+def engine() -> Iterator[Engine]:
+    """Of nodes that nobody talks to here."""
+    engine = Engine(parse_url("redlock://127.0.0.1:1,127.0.0.1:2,127.0.0.1:3"), clock=BootClock(), patience=1.0)
+    yield engine
+    engine.close()
+
+
+@pytest.mark.parametrize(("asked", "counts"), [(1, True), (2, False)], ids=["asked once", "asked again"])
+def test_once_asked_again_what_a_node_told_before_is_no_vote(engine: Engine, asked: int, counts: bool) -> None:
+    lease, entry = held()
+    engine._leases[HOLDER.id] = lease
+    entry.queued = asked
+    engine._deliver(0, f"{HOLDER.id}:1:9:{engine._nonce}".encode())
+    assert (0 in entry.votes) is counts
+
+
+@pytest.mark.parametrize(("stranger", "soon"), [(1, True), (0, False)], ids=["a stranger", "one of ours"])
+def test_whoever_waits_for_a_stranger_looks_often_since_nobody_tells(engine: Engine, stranger: int, soon: bool) -> None:
+    lease, entry = held()
+    answered = ballot(*[[0, 5000, stranger]] * 3)
+    began_at = boottime()
+    engine._queue(lease, entry, answered)
+    assert entry.waiter is not None
+    assert (entry.waiter.again_at - began_at < 2.5) is soon
 
 
 def looked(*owners: str | None) -> Tally:
