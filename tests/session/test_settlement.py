@@ -101,20 +101,38 @@ async def test_without_time_nothing_is_asked_by_the_caller_and_it_is_settled_all
     await until(lambda: _soon(engine.withdrawn == ["a"]))
 
 
-async def test_an_ask_that_is_refused_for_good_is_forgotten() -> None:
+async def test_an_ask_that_is_refused_is_asked_again_for_as_long_as_a_lease_lasts() -> None:
+    """A right that was taken away may be given back, and it stands in a queue meanwhile."""
+    engine = Engine()
+    settlement = settlement_of(engine)
+    engine.failure = Refused("no right")
+    assert isinstance(await settlement.settle(REQUEST, math.inf), Refused)
+    await until(lambda: _soon(engine.withdrawn.count("a") >= 2))
+    engine.failure = None
+    asked = len(engine.withdrawn)
+    await until(lambda: _soon(not settlement._open))
+    assert len(engine.withdrawn) <= asked + 1
+    engine.failure = Refused("no right")
+    assert isinstance(await settlement.settle(REQUEST, math.inf), Refused)
+    await until(lambda: _soon(not settlement._open))
+    assert settlement._refused_at == {}
+
+
+async def test_asks_that_are_refused_keep_nobody_from_asking_and_are_few() -> None:
     engine = Engine()
     settlement = settlement_of(engine)
     engine.failure = Refused("a key of another type")
-    for number in range(100):
+    for number in range(300):
         assert isinstance(await settlement.settle(request(number, "a"), math.inf), Refused)
     settlement.check_room([Ask("a")])
-    engine.failure = None
+    assert len(settlement._open) <= 100
     # A grant that can not be given back is held all the same: it is asked for again, once that may help.
     engine.failure = Refused("no space")
     await settlement.settle(Claim(HOLDER, 1000, Ask("held"), 1), math.inf)
     engine.failure = None
-    await until(lambda: _soon(engine.released.count("held") >= 2 and not settlement._open))
-    assert len(engine.withdrawn) == 100
+    await until(lambda: _soon(engine.released.count("held") >= 2))
+    engine.failure = None
+    await until(lambda: _soon(not settlement._open))
 
 
 async def test_a_name_that_hangs_is_tried_once_a_round_and_holds_nobody_up() -> None:

@@ -2,14 +2,19 @@
 
 import asyncio
 import contextlib
+import math
 import threading
+from typing import cast
 
 import pytest
 
 import fencepost
-from fencepost import Lost, Unavailable, Uncertain
+from fencepost import Lost, Refused, Unavailable, Uncertain
 from fencepost.contract.answer import Granted, Queued
 from fencepost.core.claim import Ask
+from fencepost.engines.redis.address import Address
+from fencepost.engines.redis.resp import pack
+from fencepost.engines.redis.wire.threads import connect as connect_to_server
 from fencepost.fences import MemoryFence
 from fencepost.testing.condition import until
 from fencepost.testing.proxy import Proxy
@@ -34,6 +39,76 @@ def test_a_killed_server_is_unavailable_and_back_after_its_restart(server: Serve
             session.lock("a").acquire(timeout=0)
         server.start()
         session.lock("a").acquire(timeout=60).release()
+
+
+@pytest.mark.parametrize("shared", [False, True], ids=["held alone", "shared"])
+def test_what_is_handed_over_is_held_no_longer_than_the_lease_of_its_new_holder(
+    url: str, port: int, shared: bool
+) -> None:
+    """It may be dead: nobody waits for a lease of it, and then for another."""
+    with fencepost.connect(url, ttl=60) as first, fencepost.connect(url, ttl=60) as dead:
+        held = (first.rwlock("a").read() if shared else first.lock("a")).acquire()
+        queued = dead.engine.claim(dead.keeper().request((Ask("a"),)), wait=True)
+        assert isinstance(queued, Queued)
+        (lease,) = command(port, "KEYS", f"*lease*{dead.keeper().holder.id}")
+        command(port, "PEXPIRE", lease.decode(), 30_000)
+        held.release()
+        assert isinstance(dead.engine.wait(queued, 20.0), Granted)
+        assert 0 < command(port, "PTTL", "a") <= 30_000
+
+
+def test_who_may_only_listen_and_publish_gets_nobody_a_second_grant(url: str, port: int) -> None:
+    """A message of a grant says what only its own request can know; the next says something else."""
+    listening = connect_to_server(Address(port=port), 60.0)
+    listening.sendall(pack("PSUBSCRIBE", "fencepost-*"))
+    listening.read()
+    with fencepost.connect(url, ttl=60) as first, fencepost.connect(url, ttl=60) as second:
+        engine, keeper = second.engine, second.keeper()
+        held = first.lock("a").acquire()
+        queued = engine.claim(keeper.request((Ask("a"),)), wait=True)
+        held.release()
+        assert isinstance(engine.wait(queued, 20.0), Granted)
+        _, _, channel, told = cast(list[bytes], listening.read())
+        holder, _, token, nonce = told.decode().split(":")
+        held = first.lock("b").acquire()
+        queued = engine.claim(keeper.request((Ask("b"),)), wait=True)
+        forged = f"{holder}:{queued.request.serial}:{int(token) + 1}:{nonce}"
+        assert command(port, "PUBLISH", channel.decode(), forged) >= 1
+        assert isinstance(engine.wait(queued, 0.3), Queued)
+        assert held.held
+    listening.close()
+
+
+def test_a_place_whose_withdrawal_was_refused_for_a_while_does_not_stay(url: str, port: int) -> None:
+    with fencepost.connect(url, ttl=60) as first:
+        held = first.lock("a").acquire()
+        address = url.replace("//", "//guest:pw@")
+        command(port, "ACL", "SETUSER", "guest", "on", ">pw", "~*", "&*", "+@all")
+        with fencepost.connect(address, ttl=60) as second:
+            request = second.keeper().request((Ask("a"),))
+            assert isinstance(second.engine.claim(request, wait=True), Queued)
+            command(port, "ACL", "SETUSER", "guest", "-evalsha", "-eval")
+            assert isinstance(second.keeper().settlement.settle(request, math.inf), Refused)
+            assert first.look("a").waiters
+            command(port, "ACL", "SETUSER", "guest", "+@all")
+            # Its queue would end with its lease.
+            until(lambda: not first.look("a").waiters, within=20.0)
+            assert held.held
+    command(port, "ACL", "DELUSER", "guest")
+
+
+def test_closing_gives_back_what_a_release_without_an_answer_left(url: str, port: int) -> None:
+    with Proxy(port) as proxy, fencepost.connect(url, ttl=60) as other:
+        session = connect(f"redis://127.0.0.1:{proxy.port}", ttl=60, patience=0.3)
+        held = session.lock("a").acquire()
+        proxy.hold()
+        with pytest.raises(Unavailable):
+            session.engine.release(held.claim)
+        proxy.cut()
+        proxy.heal()
+        session.engine.lease_close(session.keeper().holder)
+        assert other.look("a").holders == ()
+        session.close()
 
 
 def test_a_release_passes_over_a_waiter_whose_lease_is_gone(url: str, port: int) -> None:

@@ -234,8 +234,9 @@ def test_whatever_strangers_wrote_is_seen_as_something(reply: list[Any]) -> None
 
 @given(message=st.binary(max_size=30) | st.lists(words | digits, max_size=5).map(b":".join))
 def test_any_message_is_news_or_none(message: bytes) -> None:
-    news = news_of(message, "x")
+    news = news_of(message)
     assert news is None or all(0 < token < 2**63 for token in news.tokens)
+    assert news is None or news.granted(b"another") == ()
 
 
 ports: Iterable[int] = (0, 6379, 65536, 2**63 - 1)

@@ -77,7 +77,7 @@ def test_a_node_that_names_ever_so_many_ahead_is_heard_to_its_end() -> None:
 
 
 def held(*nodes: int, sent_at: float = 0.0, heard_at: float = 0.0) -> tuple[Lease, Entry]:
-    lease = Lease(HOLDER, 10, "channel")
+    lease = Lease(HOLDER, 10, "channel", 5)
     entry = lease.note(Request(HOLDER, 1, (Ask("a"),)), Place(b"a", clustered=False), 0.0)
     for node in nodes:
         entry.votes[node] = Vote(7, sent_at, heard_at)
@@ -159,8 +159,19 @@ def test_once_asked_again_what_a_node_told_before_is_no_vote(engine: Engine, ask
     lease, entry = held()
     engine._leases[HOLDER.id] = lease
     entry.queued = asked
-    engine._deliver(0, f"{HOLDER.id}:1:9:{engine._nonce}".encode())
+    engine._deliver(0, b"%b:1:9:%b" % (HOLDER.id.encode(), entry.nonces[0]))
     assert (0 in entry.votes) is counts
+
+
+def test_who_has_heard_what_one_node_says_can_not_speak_for_another(engine: Engine) -> None:
+    lease, entry = held()
+    engine._leases[HOLDER.id] = lease
+    entry.queued = 1
+    engine._deliver(1, b"%b:1:9:%b" % (HOLDER.id.encode(), entry.nonces[0]))
+    other = lease.note(Request(HOLDER, 2, (Ask("a"),)), entry.place, 0.0)
+    other.queued = 1
+    engine._deliver(0, b"%b:2:9:%b" % (HOLDER.id.encode(), entry.nonces[0]))
+    assert entry.votes == other.votes == {}
 
 
 @pytest.mark.parametrize(("stranger", "soon"), [(1, True), (0, False)], ids=["a stranger", "one of ours"])
@@ -173,9 +184,9 @@ def test_whoever_waits_for_a_stranger_looks_often_since_nobody_tells(engine: Eng
     assert (entry.waiter.again_at - began_at < 2.5) is soon
 
 
-def looked(*owners: str | None) -> Tally:
-    """What nodes say of 'a' whose votes these have; the others wait, in the order of the alphabet."""
-    everyone = sorted({owner for owner in owners if owner})
+def looked(*owners: str | None, away: str = "") -> Tally:
+    """What nodes say of 'a' whose votes these have; the others wait, by the alphabet, but for who is `away`."""
+    everyone = sorted({owner for owner in owners if owner and owner != away})
     replies = []
     for owner in owners:
         waiters: list[Any] = []
@@ -185,6 +196,16 @@ def looked(*owners: str | None) -> Tally:
         holders = [f"fp:{owner}:1:7:1:{owner}".encode(), 9000] if owner else []
         replies.append([b"2000000", holders, waiters, []] if owner else None)
     return Tally("a", b"a", replies, 3)
+
+
+def test_who_has_a_vote_and_does_not_wait_is_not_given_the_others() -> None:
+    """Everybody would give way to a stranger, or to the dead, and nobody would get anywhere."""
+    for away in ("a", "b", "c"):
+        tally = looked("a", "a", "b", "b", "c", away=away)
+        here = {"a", "b", "c"} - {away}
+        (chosen,) = {rival[0] for each in here if (rival := tally.rival((each, 1))) is not None}
+        assert chosen in here
+        assert tally.rival((chosen, 1)) is None
 
 
 def test_whoever_has_a_majority_holds_and_the_others_give_way() -> None:

@@ -167,20 +167,34 @@ def test_a_vote_that_came_back_is_not_given_away_by_what_was_said_before(ports: 
     say(port, YIELD.load)
     other = Holder("1" * 24, "other")
     command(port, "SET", f"fencepost\0lease\0{other.id}", "1", "PX", "120000")
-    ours, theirs = Lease(HOLDER, 120, "channel,nonce"), Lease(other, 120, "channel,nonce")
+    ours, theirs = Lease(HOLDER, 120, "channel", 1), Lease(other, 120, "channel", 1)
     ours.nodes = theirs.nodes = {0}
     place = Place(b"a", clustered=False)
     mine, its = ours.note(REQUEST, place, 0.0), theirs.note(Request(other, 1, (Ask("a"),)), place, 0.0)
-    token = say(port, ours.claim(mine, 1, wait=True)[1][0])
-    say(port, theirs.claim(its, 1, wait=True)[1][0])
-    late = YIELD.pack([b"a", SINGLE.index], ours.member(mine), its.own[3:], ours.epochs.now)
+    token = say(port, ours.claim(mine, wait=True)[1][0])
+    say(port, theirs.claim(its, wait=True)[1][0])
+    late = YIELD.pack([b"a", SINGLE.index], ours.member(mine, 0), its.own[3:], ours.epochs.now)
     ours.epochs.advance()
-    assert say(port, ours.claim(mine, 1, wait=True)[1][0]) == [1, b"%d" % token]
+    assert say(port, ours.claim(mine, wait=True)[1][0]) == [1, b"%d" % token]
     assert say(port, late) == 0
     assert command(port, "GET", "a").startswith(mine.own)
-    timely = YIELD.pack([b"a", SINGLE.index], ours.member(mine), its.own[3:], ours.epochs.now)
+    timely = YIELD.pack([b"a", SINGLE.index], ours.member(mine, 0), its.own[3:], ours.epochs.now)
     assert say(port, timely) == 1
     assert command(port, "GET", "a").startswith(its.own)
+
+
+def test_a_release_gives_the_vote_to_nobody_who_has_just_released(ports: list[int]) -> None:
+    """With a majority, it kept its place where it had no vote, and got that one by a renewal."""
+    port = ports[0]
+    open_at(port)
+    say(port, RELEASE.load)
+    lease = Lease(HOLDER, 120, "channel", 1)
+    entry = lease.note(REQUEST, Place(b"a", clustered=False), 0.0)
+    command(port, "SET", "a", b"%b7:1:holder" % entry.own)
+    command(port, "ZADD", "fencepost\0queue\0a", "1", lease.member(entry, 0))
+    keys = [b"a", b"fencepost\0queue\0a", SINGLE.mark]
+    assert say(port, RELEASE.pack(keys, entry.own, lease.member(entry, 0))) == 1
+    assert command(port, "EXISTS", "a", "fencepost\0queue\0a") == 0
 
 
 def test_an_opening_that_a_node_hears_after_its_lease_has_gone_on_lets_no_claim_in_that_was_given_up(
@@ -188,13 +202,13 @@ def test_an_opening_that_a_node_hears_after_its_lease_has_gone_on_lets_no_claim_
 ) -> None:
     port = ports[2]
     say(port, OPEN.load)
-    lease = Lease(HOLDER, 120, "channel,nonce")
+    lease = Lease(HOLDER, 120, "channel", 3)
     opening = OPEN.pack([lease.key], lease.ttl)
     # The node is slow, and hears neither of these before what follows on another connection.
     entry = lease.note(REQUEST, Place(b"a", clustered=False), 0.0)
-    late = lease.claim(entry, 3, wait=False)[1][2]
+    late = lease.claim(entry, wait=False)[1][2]
     lease.epochs.advance()
-    assert say(port, LEAVE.pack([lease.key, b"a"], SINGLE.prefix, "", lease.epochs.now, lease.member(entry))) == 1
+    assert say(port, lease.leave(entry)[0]) == 1
     say(port, opening)
     assert say(port, late) == [-2]
     assert command(port, "EXISTS", "a") == 0

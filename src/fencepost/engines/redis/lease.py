@@ -6,6 +6,7 @@ from typing import NamedTuple
 from fencepost.core.claim import Claim, Mode, Request
 from fencepost.core.holder import Holder
 from fencepost.engines.redis.key import SINGLE, Place, Shard
+from fencepost.engines.redis.nonce import LENGTH, Nonces
 from fencepost.engines.redis.record import BAND, kind_of, several, tail_of
 from fencepost.engines.redis.resp import bulk
 from fencepost.engines.redis.script import ASK, CLAIM, LEAVE, RENEW, Script
@@ -27,10 +28,11 @@ class Entry:
     # What a renewal says of each name, kept from one to the next as long as nothing changes.
     packed: "list[Subject] | None" = None
 
-    def __init__(self, request: Request, places: list[Place], own: bytes) -> None:
+    def __init__(self, request: Request, places: list[Place], own: bytes, nonce: bytes) -> None:
         self.request = request
         self.places = places
         self.own = own
+        self.nonce = nonce
 
     @property
     def locks(self) -> list[bytes]:
@@ -87,21 +89,26 @@ class Lease:
         self.epochs = Epochs()
         self.id = holder.id.encode()
         self.entries: dict[int, Entry] = {}
+        # What was given up or given back while the server did not say that it heard: renewed no more, and asked again.
+        self.leaving: dict[int, Entry] = {}
         # The slots in which the server knows of this lease, and the one where it stands also with nothing on it.
         self.slots: dict[int, Shard] = {}
         self.home = (0, SINGLE)
         self.ttl = max(1, int(ttl * 1000))
-        self._channel = channel.encode()
+        self._channel = channel.encode() + b","
+        self._nonces = Nonces()
         self._middles: dict[int, bytes] = {}
         self._tail = tail_of(holder.label, "")
         self._end = self._ending(self._tail)
 
     def _ending(self, tail: bytes) -> bytes:
-        return bulk(b":" + tail) + bulk(b"%d" % self.ttl) + bulk(self._channel)
+        """What comes before the nonce, in the same word as the channel."""
+        words = bulk(b":" + tail) + bulk(b"%d" % self.ttl)
+        return b"%b$%d\r\n%b" % (words, len(self._channel) + LENGTH, self._channel)
 
     def note(self, request: Request, places: list[Place]) -> Entry:
         """Before anything is sent: from now on renewals cover it, whatever becomes of the answer."""
-        entry = Entry(request, places, b"fp:%b:%d:" % (self.id, request.serial))
+        entry = Entry(request, places, b"fp:%b:%d:" % (self.id, request.serial), self._nonces.next())
         self.entries[request.serial] = entry
         return entry
 
@@ -172,8 +179,8 @@ class Lease:
         if mode is EXCLUSIVE and not priority and len(entry.places) == 1:
             end = self._ending(self._tail + note.encode()) if note else self._end
             middle = self._middles.get(slot) or self._middle(slot, place.shard)
-            words = (CLAIM_HEAD, place.pair, middle, len(own), own, end, flags, self.epochs.bulk)
-            return CLAIM, b"%b%b%b$%d\r\n%b\r\n%b%b%b" % words
+            words = (CLAIM_HEAD, place.pair, middle, len(own), own, end, entry.nonce, flags, self.epochs.bulk)
+            return CLAIM, b"%b%b%b$%d\r\n%b\r\n%b%b\r\n%b%b" % words
         request = bulk(place.lock) + bulk(place.shard.mark) + bulk(self.members(entry)[0])
         request += flags + self.epochs.bulk + bulk(b"%d" % (priority * BAND))
         if len(entry.places) == 1:
@@ -187,7 +194,7 @@ class Lease:
 
     def members(self, entry: Entry) -> list[bytes]:
         """The entry as it stands in each of its queues."""
-        return members(self.holder, entry.request, self.ttl, self._channel)
+        return members(self.holder, entry.request, self.ttl, self._channel + entry.nonce)
 
     def renewals(self) -> list[Batch]:
         """For each slot the call that keeps all there is on this lease. A slot that is empty is left to end there."""
@@ -221,10 +228,15 @@ class Lease:
     def closings(self) -> list[Batch]:
         """For each slot the call that gives back all there is on this lease, and ends it."""
         batches = []
-        for slot, (shard, subjects) in self._by_slot({self.home[0]: self.home[1], **self.slots}).items():
+        slots = self._by_slot({self.home[0]: self.home[1], **self.slots})
+        leaving = list(self.leaving.values())
+        for entry in leaving:
+            slots.setdefault(entry.places[0].slot, (entry.places[0].shard, []))
+        for slot, (shard, subjects) in slots.items():
             # Several names of one entry are in one slot.
-            entries = {subject.entry.request.serial: subject.entry for subject in subjects}.values()
-            found = [pair for entry in entries for pair in zip(entry.locks, self.members(entry), strict=True)]
+            entries = {each.request.serial: each for each in leaving if each.places[0].slot == slot}
+            entries |= {subject.entry.request.serial: subject.entry for subject in subjects}
+            found = [pair for each in entries.values() for pair in zip(each.locks, self.members(each), strict=True)]
             batches.append(Batch(slot, leave(self, shard, "close", found), [], shard))
         return batches
 

@@ -22,6 +22,8 @@ PASSING = {
     "UNBLOCKED",
     "UNKILLABLE",
 }
+# It has no room for another client now.
+CROWDED = "max number of clients"
 # What a script is told in whose slot some keys have gone to another server, and others not yet.
 MOVING = "attempted to access a non local key"
 ADVICE = {
@@ -37,7 +39,8 @@ ADVICE = {
 def explain(error: ReplyError, where: object) -> EngineError:
     """What the server's own error means to a caller."""
     code = error.code
-    kind = Unavailable if code in PASSING or MOVING in str(error) else Refused
+    passing = code in PASSING or MOVING in str(error) or CROWDED in str(error)
+    kind = Unavailable if passing else Refused
     advice = f" ({ADVICE[code]})" if code in ADVICE else ""
     return kind(f"redis at {where} answered: {error}{advice}")
 

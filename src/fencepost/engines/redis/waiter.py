@@ -11,14 +11,19 @@ class News(NamedTuple):
     holder: str
     serial: int
     tokens: tuple[int, ...]
+    nonce: bytes
+
+    def granted(self, nonce: bytes) -> tuple[int, ...]:
+        """Its tokens. They are believed only with the nonce of the request: anybody may publish."""
+        return self.tokens if self.nonce == nonce else ()
 
 
-def news_of(message: bytes, nonce: str) -> News | None:
-    """What it says; nothing, if it is none of ours. Tokens are believed only with our nonce: anybody may publish."""
+def news_of(message: bytes) -> News | None:
+    """What it says; nothing, if it is none of ours."""
     try:
         holder, serial, tokens, *said = message.decode().split(":")
-        granted = tuple(check_token(int(token)) for token in tokens.split(",")) if said == [nonce] else ()
-        return News(holder, int(serial), granted)
+        granted = tuple(check_token(int(token)) for token in tokens.split(",")) if len(said) == 1 else ()
+        return News(holder, int(serial), granted, said[0].encode() if granted else b"")
     except ValueError:
         return None
 

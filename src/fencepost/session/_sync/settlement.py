@@ -21,12 +21,26 @@ Key = tuple[int, str]
 # but those who want it, and of all.
 MOST_OF_A_NAME = 200
 MOST = 1_000
+# Of those that are refused: beyond that, a refusal is taken as final at once.
+MOST_REFUSED = 100
 
 
 class Settlement:
     """The open ends of one lease. They end with the lease at the latest, which `over` tells."""
 
-    __slots__ = ("_busy", "_clock", "_dice", "_engine", "_name", "_open", "_over", "_state", "_terms", "_working")
+    __slots__ = (
+        "_busy",
+        "_clock",
+        "_dice",
+        "_engine",
+        "_name",
+        "_open",
+        "_over",
+        "_refused_at",
+        "_state",
+        "_terms",
+        "_working",
+    )
 
     def __init__(
         self,
@@ -45,6 +59,8 @@ class Settlement:
         self._over = over
         self._name = name
         self._open: dict[Key, Request | Claim] = {}
+        # Since when the engine refuses to hear of them.
+        self._refused_at: dict[Key, float] = {}
         # Those of them that somebody asks for at this moment: nobody else is to do so beside.
         self._busy: set[Key] = set()
         self._state = StateLock()
@@ -76,10 +92,14 @@ class Settlement:
     def check_room(self, asks: Iterable[Ask]) -> None:
         """Raise if so much is open already that nothing more is to be asked for."""
         names = {ask.name for ask in asks}
-        kin = sum(not names.isdisjoint(_names(what)) for what in list(self._open.values()))
+        kin = sum(not names.isdisjoint(_names(what)) for key, what in self._open.copy().items() if self._hangs(key))
         if kin >= MOST_OF_A_NAME or len(self._open) >= MOST:
             which = f"{kin} earlier asks for '{min(names)}'" if kin >= MOST_OF_A_NAME else f"{MOST} earlier asks"
             raise Unavailable(f"the engine did not confirm yet that {which} are withdrawn: nothing more is asked")
+
+    def _hangs(self, key: Key) -> bool:
+        """What is refused was heard: it keeps nobody from asking for more."""
+        return key not in self._refused_at
 
     def _hand_over(self) -> None:
         try:
@@ -124,7 +144,8 @@ class Settlement:
                 continue
             self._busy.add(key)
             try:
-                if self._give_up(what, self._clock.now() + patience(self._terms)) is not None:
+                error = self._give_up(what, self._clock.now() + patience(self._terms))
+                if error is not None and not isinstance(error, Refused):
                     stuck.update(names)
             except Exception:
                 # Somebody's bug: who settles must not die of it, and goes on with the others.
@@ -140,12 +161,24 @@ class Settlement:
                 else:
                     self._engine.withdraw(what)
         except EngineError as error:
-            # What can not be withdrawn for good was not granted either. What was granted is held, refused or not.
-            if isinstance(error, Refused) and isinstance(what, Request):
-                self._open.pop(_key(what), None)
+            if isinstance(error, Refused) and isinstance(what, Request) and self._is_for_good(_key(what)):
+                self._forget(_key(what))
             return error
-        self._open.pop(_key(what), None)
+        self._forget(_key(what))
         return None
+
+    def _is_for_good(self, key: Key) -> bool:
+        """A right that was taken away may be given back, and what was asked for may stand in a queue meanwhile. What is
+        refused for as long as a lease lasts will not be heard any more. What was granted is held, refused or not.
+        """
+        now = self._clock.now()
+        if len(self._refused_at) >= MOST_REFUSED:
+            return True
+        return now - self._refused_at.setdefault(key, now) >= self._terms.span
+
+    def _forget(self, key: Key) -> None:
+        self._open.pop(key, None)
+        self._refused_at.pop(key, None)
 
 
 def _key(what: Request | Claim) -> Key:

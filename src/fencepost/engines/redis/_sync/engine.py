@@ -68,8 +68,6 @@ class RedisEngine:
         self._leases: dict[str, Lease] = {}
         self._places: dict[str, Place] = {}
         self._ear = wire.Ear(f"fencepost-{secrets.token_hex(8)}", self._deliver)
-        # Said with every grant that a message tells of: see lua/queue.lua.
-        self._nonce = secrets.token_hex(8)
         self.cells = Cells(self._server, self._prefix, self._ear, self._listen)
 
     def _connect(self, url: Url, patience: float) -> Server:
@@ -78,7 +76,7 @@ class RedisEngine:
     # Leases
 
     def lease_open(self, holder: Holder, ttl: float) -> None:
-        lease = Lease(holder, ttl, f"{self._ear.channel},{self._nonce}")
+        lease = Lease(holder, ttl, self._ear.channel)
         slot, shard = lease.home = self._home(holder)
         self._server.run(OPEN, OPEN.pack([shard.lease(holder.id)], lease.ttl), slot)
         lease.slots[slot] = shard
@@ -265,7 +263,9 @@ class RedisEngine:
 
     def withdraw(self, request: Request) -> None:
         lease = self._leases.get(request.holder.id)
-        entry = None if lease is None else lease.entries.get(request.serial)
+        entry = None
+        if lease is not None:
+            entry = lease.entries.get(request.serial) or lease.leaving.get(request.serial)
         places = [self._place(ask.name) for ask in request.asks]
         if lease is not None and entry is not None:
             texts = lease.members(entry)
@@ -277,8 +277,10 @@ class RedisEngine:
         try:
             self._server.run(LEAVE, command, place.slot)
         except Refused:
-            # What is refused for good is not asked for again, so it is not renewed either.
-            _drop(lease, request)
+            # It is renewed no more, for a renewal may be refused for it. But it may stand there still.
+            if lease is not None and entry is not None:
+                lease.leaving[request.serial] = entry
+                lease.entries.pop(request.serial, None)
             raise
         # Not before: whoever asks again must find the words in which it stands in the queue.
         _drop(lease, request)
@@ -287,12 +289,21 @@ class RedisEngine:
         (holder, _), serial, ask, token = claim
         name = ask.name
         lease = self._leases.get(holder)
+        entry = None
         if lease is not None:
+            entry = lease.entries.get(serial)
             lease.drop(serial, name)
         place = self._places.get(name) or self._place(name)
         own = b"fp:%b:%d:%d:" % (holder.encode(), serial, token or 0)
         command = b"%b%b%b$%d\r\n%b\r\n" % (RELEASE_HEAD, place.pair, place.shard.index_bulk, len(own), own)
-        reply: int = self._server.run(RELEASE, command, place.slot)
+        try:
+            reply: int = self._server.run(RELEASE, command, place.slot)
+        except BaseException:
+            if lease is not None and entry is not None:
+                lease.leaving[serial] = entry
+            raise
+        if lease is not None and lease.leaving:
+            lease.leaving.pop(serial, None)
         return reply == 1
 
     def release_all(self, claims: Sequence[Claim]) -> tuple[bool, ...]:
@@ -376,16 +387,16 @@ class RedisEngine:
                 entry.waiter.stir(over=reason)
 
     def _deliver(self, message: bytes) -> None:
-        news = news_of(message, self._nonce)
+        news = news_of(message)
         if news is None:
             return
-        holder, serial, tokens = news
-        if holder == ADDRESSEE:
-            self.cells.tell(serial)
+        if news.holder == ADDRESSEE:
+            self.cells.tell(news.serial)
             return
-        lease = self._leases.get(holder)
-        entry = None if lease is None else lease.entries.get(serial)
+        lease = self._leases.get(news.holder)
+        entry = None if lease is None else lease.entries.get(news.serial)
         if entry is not None and entry.waiter is not None:
+            tokens = news.granted(entry.nonce)
             entry.waiter.stir(tokens if len(tokens) == len(entry.places) else ())
 
     def _run_on_replicas(self, script: Script, command: bytes, entry: Entry) -> Reply:
@@ -409,6 +420,7 @@ def _subject(subjects: list[Subject], position: int) -> Subject:
 def _drop(lease: Lease | None, request: Request) -> None:
     if lease is not None:
         lease.entries.pop(request.serial, None)
+        lease.leaving.pop(request.serial, None)
 
 
 Engine = RedisEngine

@@ -1,5 +1,5 @@
--- Who holds, who waits, who is next: shared by all scripts that meet others. Expects S, the
--- prefix of a shard's keys, and me, the member of whoever asks, or nil.
+-- Who holds, who waits, who is next: shared by all scripts that meet others. Expects S, the prefix of a shard's keys, me,
+-- the member of whoever asks, or nil, and `ttl_of`, for how long a lock is given to whom it is given.
 --
 -- A lease is a key whose value is its *epoch*. A session goes on to the next whenever something that it sent, and that
 -- could make it a holder or a waiter, was not answered; every claim says the epoch it was made in, and one of
@@ -11,7 +11,8 @@
 --
 -- A waiter is a member of its lock's queue, `id:serial:ttl:channel,nonce:kind:tail`, scored by its arrival in µs, less 2^45
 -- for each step of its priority: over a year, and a hundred of them are still exact in a double. The nonce is said with the
--- message that it was granted: nobody else could know it who may not write the lock himself. Its kind is x
+-- message that it was granted: nobody else could know it who may not write the lock himself, as it is another for each
+-- request, and with Redlock for each node. Its kind is x
 -- (alone), s (shared) or cWEIGHT,LIMIT (counted). An m before it says that its request is for several names: it stands in
 -- the queue of each, and which they are is written once, in a hash of its lease: serial = [[lock, kind, tail], …]. In each
 -- queue it would take room, and time, that grow with the square of their number.
@@ -204,7 +205,7 @@ local function hold(lock, kind, tail, waiter)
   local token = mint()
   local text = string.format('%.0f', token)
   if kind == 'x' then
-    redis.call('SET', lock, 'fp:' .. waiter.key .. ':' .. text .. ':' .. tail, 'PX', waiter.ttl)
+    redis.call('SET', lock, 'fp:' .. waiter.key .. ':' .. text .. ':' .. tail, 'PX', ttl_of(waiter))
   else
     redis.call('HSET', hold_of(lock), waiter.key, text .. ':' .. kind .. ':' .. tail)
     redis.call('SET', lock, 'fp:*:' .. string.sub(kind, 1, 1), 'KEEPTTL')

@@ -18,6 +18,11 @@ if held and string.sub(held, 1, #ARGV[1]) == ARGV[1] then
     local now = time[1] * 1000000 + time[2]
     local token = string.format('%.0f', math.max(now, (state[2] or 0) + 1))
     redis.call('SET', shard .. 'mark', token)
+    -- For as long as its lease lasts, which its next renewal prolongs: it may be dead, and nobody waits for it twice.
+    local left = redis.call('PTTL', shard .. 'lease\0' .. id)
+    if left >= 0 and left < ttl + 0 then
+      ttl = math.max(1, left)
+    end
     redis.call('SET', KEYS[1], 'fp:' .. id .. ':' .. serial .. ':' .. token .. ':' .. tail, 'PX', ttl)
     redis.call('ZADD', KEYS[3], 'GT', now / 1000 + ttl, KEYS[1])
     redis.call('PUBLISH', channel, id .. ':' .. serial .. ':' .. token .. ':' .. nonce)

@@ -12,6 +12,7 @@ from fencepost.core.claim import Mode, Request
 from fencepost.core.holder import Holder
 from fencepost.engines.redis.key import SINGLE, Place
 from fencepost.engines.redis.lease import Epochs, members
+from fencepost.engines.redis.nonce import LENGTH, Nonces
 from fencepost.engines.redis.record import tail_of
 from fencepost.engines.redis.redlock.ballot import Ballot
 from fencepost.engines.redis.redlock.script import ASK, CLAIM, LEAVE
@@ -44,7 +45,9 @@ class Entry:
     # How often it was asked for with a place in the queues.
     queued = 0
 
-    def __init__(self, request: Request, place: Place, own: bytes, asked_at: float) -> None:
+    def __init__(self, request: Request, place: Place, own: bytes, asked_at: float, nonces: list[bytes]) -> None:
+        # For each node its own: who hears that of one must not speak for the others.
+        self.nonces = nonces
         self.request = request
         self.place = place
         self.own = own
@@ -104,8 +107,9 @@ class Entry:
 
 
 class Lease:
-    def __init__(self, holder: Holder, ttl: float, channel: str) -> None:
+    def __init__(self, holder: Holder, ttl: float, channel: str, size: int) -> None:
         self.holder = holder
+        self.size = size
         self.id = holder.id.encode()
         self.epochs = Epochs()
         self.ttl = max(1, int(ttl * 1000))
@@ -118,17 +122,21 @@ class Lease:
         self.base = 0.0
         self.confirmed: dict[int, float] = {}
         self.key = SINGLE.lease(holder.id)
-        self._channel = channel.encode()
+        self._channel = channel.encode() + b","
+        self._nonces = Nonces()
         self._middle = bulk(self.key) + bulk(SINGLE.mark)
         self._tail = tail_of(holder.label, "")
         self._end = self._ending(self._tail)
 
     def _ending(self, tail: bytes) -> bytes:
-        return bulk(b":" + tail) + bulk(b"%d" % self.ttl) + bulk(self._channel)
+        """What comes before the nonce, in the same word as the channel."""
+        words = bulk(b":" + tail) + bulk(b"%d" % self.ttl)
+        return b"%b$%d\r\n%b" % (words, len(self._channel) + LENGTH, self._channel)
 
     def note(self, request: Request, place: Place, now: float) -> Entry:
         """Before anything is sent: from now on renewals cover it, whatever becomes of the answer."""
-        entry = Entry(request, place, b"fp:%b:%d:" % (self.id, request.serial), now)
+        nonces = [self._nonces.next() for _ in range(self.size)]
+        entry = Entry(request, place, b"fp:%b:%d:" % (self.id, request.serial), now, nonces)
         self.entries[request.serial] = entry
         return entry
 
@@ -139,7 +147,7 @@ class Lease:
             self.leaving[serial] = entry
         return self.leaving.get(serial)
 
-    def claim(self, entry: Entry, size: int, *, wait: bool) -> tuple[Script, list[bytes]]:
+    def claim(self, entry: Entry, *, wait: bool) -> tuple[Script, list[bytes]]:
         """For each node the call that claims its vote, and opens the lease where it may be unknown."""
         place, own = entry.place, entry.own
         script: Script
@@ -147,32 +155,41 @@ class Lease:
             note = entry.request.asks[0].note
             end = self._ending(self._tail + note.encode()) if note else self._end
             start = b"%b%b%b$%d\r\n%b\r\n%b" % (CLAIM_HEAD, place.pair, self._middle, len(own), own, end)
+            starts = [b"%b%b\r\n" % (start, nonce) for nonce in entry.nonces]
             script = CLAIM
         else:
-            start = ASK_HEAD + place.lock_bulk + bulk(SINGLE.mark) + bulk(self.member(entry))
+            start = ASK_HEAD + place.lock_bulk + bulk(SINGLE.mark)
+            starts = [start + bulk(self.member(entry, node)) for node in range(self.size)]
             script = ASK
-        known = start + FLAGS[wait, False] + self.epochs.bulk
-        if len(self.nodes) == size:
-            return script, [known] * size
-        unknown = start + FLAGS[wait, True] + self.epochs.bulk
-        return script, [known if node in self.nodes else unknown for node in range(size)]
+        known = FLAGS[wait, False] + self.epochs.bulk
+        if len(self.nodes) == self.size:
+            return script, [each + known for each in starts]
+        unknown = FLAGS[wait, True] + self.epochs.bulk
+        return script, [each + (known if node in self.nodes else unknown) for node, each in enumerate(starts)]
 
-    def member(self, entry: Entry) -> bytes:
-        """The entry as it stands in a queue."""
+    def member(self, entry: Entry, node: int) -> bytes:
+        """The entry as it stands in the queue of that node."""
+        channel = self._channel + entry.nonces[node]
         if entry.alone:
             note = entry.request.asks[0].note.encode()
-            return b"%b%d:%b:x:%b%b" % (entry.own[3:], self.ttl, self._channel, self._tail, note)
-        return members(self.holder, entry.request, self.ttl, self._channel)[0]
+            return b"%b%d:%b:x:%b%b" % (entry.own[3:], self.ttl, channel, self._tail, note)
+        return members(self.holder, entry.request, self.ttl, channel)[0]
 
-    def leave(self, entry: Entry) -> bytes:
-        """The call that leaves nothing of the entry at a node."""
-        return LEAVE.pack([self.key, entry.place.lock], SINGLE.prefix, "", self.epochs.now, self.member(entry))
+    def leave(self, entry: Entry) -> list[bytes]:
+        """For each node the call that leaves nothing of the entry there."""
+        keys = [self.key, entry.place.lock]
+        return [
+            LEAVE.pack(keys, SINGLE.prefix, "", self.epochs.now, self.member(entry, node)) for node in range(self.size)
+        ]
 
-    def close(self) -> bytes:
-        """The call that leaves nothing of the lease at a node."""
-        entries = list(self.entries.values())
-        locks = [entry.place.lock for entry in entries]
-        return LEAVE.pack([self.key, *locks], SINGLE.prefix, "close", self.epochs.now, *map(self.member, entries))
+    def close(self) -> list[bytes]:
+        """For each node the call that leaves nothing of the lease there."""
+        entries = list({**self.leaving, **self.entries}.values())
+        keys = [self.key, *(entry.place.lock for entry in entries)]
+        return [
+            LEAVE.pack(keys, SINGLE.prefix, "close", self.epochs.now, *(self.member(each, node) for each in entries))
+            for node in range(self.size)
+        ]
 
     def value(self, entry: Entry) -> bytes:
         """The entry as the lock that it holds alone."""

@@ -54,22 +54,25 @@ def compose(lease: Lease, size: int, ballot: Ballot) -> tuple[list[bytes], list[
             epoch,
         )
     )
-    said = [bulk(_say(lease, subject)) for subject in subjects]
-    commands = [keys + b"".join(said)] * size
-    for node in frozenset[int]().union(*(subject.lacking for subject in subjects)):
+    said = [_say(subject.entry) if subject.held else b"" for subject in subjects]
+    lacking = frozenset[int]().union(*(subject.lacking for subject in subjects))
+    if not lacking and all(said):
+        return [keys + b"".join(said)] * size, subjects
+    commands = []
+    for node in range(size):
         own = [
-            bulk(b"^" + lease.value(subject.entry)) if node in subject.lacking else words
+            bulk(b"^" + lease.value(subject.entry))
+            if node in subject.lacking
+            else words or bulk(b"=" + lease.member(subject.entry, node))
             for subject, words in zip(subjects, said, strict=True)
         ]
-        commands[node] = keys + b"".join(own)
+        commands.append(keys + b"".join(own))
     return commands, subjects
 
 
-def _say(lease: Lease, subject: Subject) -> bytes:
-    entry = subject.entry
-    if not subject.held:
-        return b"=" + lease.member(entry)
-    return entry.own if entry.alone else b"#" + entry.own[3:-1]
+def _say(entry: Entry) -> bytes:
+    """That it is held, which is the same for all nodes."""
+    return bulk(entry.own if entry.alone else b"#" + entry.own[3:-1])
 
 
 def judge(lease: Lease, subjects: list[Subject], replies: list[Reply | None], sent_at: float, majority: int) -> Verdict:

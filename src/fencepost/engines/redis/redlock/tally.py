@@ -73,10 +73,12 @@ class Tally:
         """Whom the request `key` must let have its votes, so that somebody gets a majority; None if nobody.
 
         Whoever has a majority, of course. Else the votes are split, and all who have some and see the same must choose
-        the same: the one whose number is lowest, which is a fair dice, since it is another for every request.
+        the same: the one whose number is lowest, which is a fair dice, since it is another for every request. Only of
+        those who wait: who has a vote and no place, as a stranger or the dead, can not take what is given to it.
         """
         whole = [each for each, votes in self.votes.items() if len(votes) >= self.majority]
-        chosen = min(whole or self.votes, key=_dice, default=key)
+        here = [each for each in self.votes if each in self.places or each == key]
+        chosen = min(whole or here, key=_dice, default=key)
         if chosen == key or (self._shares(chosen) and self._shares(key)):
             return None
         return chosen

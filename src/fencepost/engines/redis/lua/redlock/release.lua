@@ -10,7 +10,9 @@ if not ARGV[3] and held and string.sub(held, 1, #ARGV[1]) == ARGV[1] then
   local shard = string.sub(KEYS[3], 1, -5)
   local id, serial, ttl, channel, nonce, tail =
     string.match(first, '^([^:]*):([^:]*):([^:]*):([^:,]*),?([^:]*):x:(.*)$')
-  if id and redis.call('EXISTS', shard .. 'lease\0' .. id) == 1 then
+  -- Not to ourselves: whoever has a majority keeps its place where it got no vote, and may get that one later.
+  if id and string.match(ARGV[1], '^fp:([^:]*:[^:]*):') ~= id .. ':' .. serial
+    and redis.call('EXISTS', shard .. 'lease\0' .. id) == 1 then
     local time = redis.call('TIME')
     local now = time[1] * 1000000 + time[2]
     local mark = redis.call('GET', KEYS[3]) or now + 200000

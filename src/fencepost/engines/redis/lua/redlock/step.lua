@@ -7,3 +7,7 @@ do
   local mark = redis.call('GET', S .. 'mark') or now + 200000
   redis.call('SET', S .. 'mark', string.format('%.0f', math.max(math.ceil(now / 100000) * 100000, mark)))
 end
+-- A vote counts from when it was asked for, whatever this node has heard of its lease since.
+local function ttl_of(waiter)
+  return waiter.ttl
+end

@@ -24,7 +24,7 @@ from fencepost.core.traits import Traits
 from fencepost.core.url import Url
 from fencepost.engines.redis import record
 from fencepost.engines.redis.key import SINGLE, Place
-from fencepost.engines.redis.lease import members
+from fencepost.engines.redis.lease import Epochs, members
 from fencepost.engines.redis.redlock._sync.census import names
 from fencepost.engines.redis.redlock.agreement import agree
 from fencepost.engines.redis.redlock.answer import agreed, ahead, note_votes
@@ -70,8 +70,6 @@ class RedlockEngine:
         self._now = clock.now
         self._fleet = fleet.Fleet(nodes, timeout)
         channel = f"fencepost-{secrets.token_hex(8)}"
-        # Said with every vote that a message tells of: see lua/queue.lua.
-        self._nonce = secrets.token_hex(8)
         self._ears = fleet.Ears(nodes, timeout, self._majority, channel, self._deliver)
         self._leases: dict[str, Lease] = {}
         self._places: dict[str, Place] = {}
@@ -79,7 +77,7 @@ class RedlockEngine:
     # Leases
 
     def lease_open(self, holder: Holder, ttl: float) -> None:
-        lease = Lease(holder, ttl, f"{self._ears.channel},{self._nonce}")
+        lease = Lease(holder, ttl, self._ears.channel, self._size)
         lease.base = self._now()
         ballot = self._ballot(any_reply)
         self._fleet.ask(OPEN, [OPEN.pack([lease.key], lease.ttl)] * self._size, ballot)
@@ -111,13 +109,13 @@ class RedlockEngine:
         return Renewal(True, tuple((*key, reason) for key, reason in (lost | verdict.gone).items()))
 
     def lease_close(self, holder: Holder) -> None:
-        lease = self._leases.get(holder.id) or Lease(holder, 0, "")
+        lease = self._leases.get(holder.id) or Lease(holder, 0, "", self._size)
         # All of them, not only a majority: after this the connections may be closed, with all that is on its way.
         ballot = self._ballot(any_reply, self._size)
         try:
-            command = lease.close()
+            commands = lease.close()
             self._forget(lease, "the lease was closed")
-            self._fleet.ask(LEAVE, [command] * self._size, ballot)
+            self._fleet.ask(LEAVE, commands, ballot)
         except EngineError:
             raise
         except BaseException:
@@ -147,7 +145,7 @@ class RedlockEngine:
         listening = self._ears.is_open
         epoch = lease.epochs.now
         waits = wait and listening
-        script, commands = lease.claim(entry, self._size, wait=waits)
+        script, commands = lease.claim(entry, wait=waits)
         entry.queued += waits
         # Whoever has to wait has the time to hear all: a vote that it did not hear of would be lost to everybody.
         ballot = Ballot(self._size, self._majority, is_vote, patient=waits)
@@ -181,11 +179,11 @@ class RedlockEngine:
 
     def _claim_late(self, lease: Lease, entry: Entry, *, wait: bool) -> list[bytes]:
         lease.epochs.advance()
-        return lease.claim(entry, self._size, wait=wait)[1]
+        return lease.claim(entry, wait=wait)[1]
 
     def _leave_late(self, lease: Lease, entry: Entry) -> list[bytes]:
         lease.epochs.advance()
-        return [lease.leave(entry)] * self._size
+        return lease.leave(entry)
 
     def _win(self, lease: Lease, entry: Entry) -> Granted:
         """A majority of votes is ours: make sure that one also stands behind the token."""
@@ -221,7 +219,7 @@ class RedlockEngine:
 
     def _hear_all(self, lease: Lease, entry: Entry) -> None:
         """Who came by its votes while it waited may have been seen with a token: hear all that others could see."""
-        script, commands = lease.claim(entry, self._size, wait=self._ears.is_open)
+        script, commands = lease.claim(entry, wait=self._ears.is_open)
         ballot = self._ballot(is_vote, self._size)
         sent_at = self._now()
         self._fleet.ask(
@@ -241,7 +239,7 @@ class RedlockEngine:
             leaving = self._ballot(any_reply, len(entry.votes), late | entry.votes.keys())
             self._fleet.ask(
                 LEAVE,
-                [lease.leave(entry)] * self._size,
+                lease.leave(entry),
                 leaving,
                 entry.asked,
                 lambda: self._leave_late(lease, entry),
@@ -298,9 +296,10 @@ class RedlockEngine:
         keys = [entry.place.lock, SINGLE.index]
         given = entry.give_votes()
         ballot = self._ballot(any_reply, len(given), given)
-        command = YIELD.pack(keys, lease.member(entry), other, lease.epochs.now)
+        epoch = lease.epochs.now
+        commands = [YIELD.pack(keys, lease.member(entry, node), other, epoch) for node in range(self._size)]
         try:
-            self._fleet.ask(YIELD, [command] * self._size, ballot)
+            self._fleet.ask(YIELD, commands, ballot)
         finally:
             if ballot.answered < len(given):
                 # It may be on its way still, and give away the vote that we get next: see lua/queue.lua.
@@ -311,14 +310,14 @@ class RedlockEngine:
         lease = self._leases.get(request.holder.id)
         entry = None if lease is None else lease.give_up(request.serial)
         if lease is None or entry is None:
-            lease = Lease(request.holder, 0, "")
+            lease = Lease(request.holder, 0, "", self._size)
             entry = lease.note(request, self._place(request.asks[0].name), 0.0)
         # Nobody waits for the lock here any more: there is time to hear all who can be reached.
         ballot = self._ballot(any_reply, self._size)
         leaving, left = lease, entry
         self._fleet.ask(
             LEAVE,
-            [lease.leave(entry)] * self._size,
+            lease.leave(entry),
             ballot,
             entry.asked,
             lambda: self._leave_late(leaving, left),
@@ -338,22 +337,22 @@ class RedlockEngine:
         place = self._places.get(ask.name) or self._place(ask.name)
         own = b"fp:%b:%d:" % (holder.id.encode(), serial)
         if lease is not None and entry is not None:
-            text = lease.member(entry)
+            texts = [lease.member(entry, node) for node in range(self._size)]
         else:
-            (text,) = members(holder, Request(holder, serial, (ask,)), 0, b"")
+            texts = members(holder, Request(holder, serial, (ask,)), 0, b"") * self._size
         ballot = Ballot(self._size, self._majority, is_one)
-        words = b"%b%b$%d\r\n%b\r\n$%d\r\n%b\r\n" % (place.pair, MARK, len(own), own, len(text), text)
-        commands = [RELEASE_HEAD + words] * self._size
+        start = b"%b%b$%d\r\n%b\r\n" % (place.pair, MARK, len(own), own)
+        words = [b"%b$%d\r\n%b\r\n" % (start, len(text), text) for text in texts]
+        commands = [RELEASE_HEAD + each for each in words]
         if lease is None or entry is None:
             self._fleet.ask(RELEASE, commands, ballot)
         else:
-            epochs = lease.epochs
             self._fleet.ask(
                 RELEASE,
                 commands,
                 ballot,
                 entry.asked,
-                lambda: [RELEASE_LATE_HEAD + words + bulk(epochs.advance())] * self._size,
+                lambda: _late(words, lease.epochs),
             )
         ballot.check(self._majority)
         if lease is not None:
@@ -443,15 +442,12 @@ class RedlockEngine:
 
     def _deliver(self, node: int, message: bytes) -> None:
         """A node has given its vote to somebody who waits here, or has news for it."""
-        news = news_of(message, self._nonce)
-        if news is None:
+        news = news_of(message)
+        lease = None if news is None else self._leases.get(news.holder)
+        entry = None if news is None or lease is None else lease.entries.get(news.serial)
+        if news is None or lease is None or entry is None:
             return
-        holder, serial, tokens = news
-        lease = self._leases.get(holder)
-        entry = None if lease is None else lease.entries.get(serial)
-        if lease is None or entry is None:
-            return
-        waiter = entry.waiter
+        tokens, waiter = news.granted(entry.nonces[node]), entry.waiter
         # Once asked again, only answers count: this may have been said before them, of a vote that is gone since.
         if tokens and entry.queued == 1:
             entry.hear_vote(node, tokens[0], self._now())
@@ -463,6 +459,12 @@ class RedlockEngine:
                 return
         if waiter is not None:
             waiter.stir()
+
+
+def _late(words: list[bytes], epochs: Epochs) -> list[bytes]:
+    """Releases that come before what they are about must say so."""
+    epoch = bulk(epochs.advance())
+    return [RELEASE_LATE_HEAD + each + epoch for each in words]
 
 
 Engine = RedlockEngine
