@@ -10,10 +10,11 @@ import pytest
 
 import fencepost
 from fencepost._runtime.aio import BootClock
+from fencepost._runtime.clock import boottime
 from fencepost.contract import registry
 from fencepost.core.holder import Holder
 from fencepost.core.url import parse_url
-from fencepost.engines.redis.address import Address
+from fencepost.engines.redis.address import Address, locate
 from fencepost.engines.redis.resp import Parser, ReplyError, bulk, pack
 from fencepost.engines.redis.wire import aio, threads
 from fencepost.errors import Unavailable
@@ -110,8 +111,30 @@ async def test_one_late_reply_fails_all_that_wait_behind_it(port: int) -> None:
         link.close()
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("several", [False, True], ids=["one command", "several"])
+def test_connecting_and_asking_have_the_time_of_one_call_together(several: bool) -> None:
+    patience = 4.0
+
+    def slow(call: socket.socket, over: threading.Event) -> None:
+        call.recv(1000)
+        over.wait(0.8 * patience)
+        call.sendall(b"+OK\r\n" * len(address.greeting()))
+        over.wait()
+
+    with Hostile(slow) as server:
+        address = locate(parse_url(f"redis://:pw@127.0.0.1:{server.port}"))
+        link = threads.Link(address, patience)
+        began_at = boottime()
+        with pytest.raises(Unavailable):
+            link.calls(pack("ECHO", "one"), 1) if several else link.call(pack("ECHO", "one"))
+        assert boottime() - began_at < 1.4 * patience
+        link.close()
+
+
 def test_an_interrupted_call_drops_its_connection(port: int, monkeypatch: pytest.MonkeyPatch) -> None:
     link = threads.Link(Address(port=port), 60.0)
+    assert link.call(pack("ECHO", "zero")) == b"zero"
     with monkeypatch.context() as patch:
         patch.setattr(threads.Connection, "read", _interrupted)
         with pytest.raises(KeyboardInterrupt):

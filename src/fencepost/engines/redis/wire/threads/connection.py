@@ -56,7 +56,7 @@ class Connection(Wire):
         for _ in range(count):
             if not self.waiting:
                 # What has come already is taken, however late we are.
-                self._hurry(max(0.001, until - boottime()))
+                self.hurry(until - boottime())
                 self._feed(self.recv(CHUNK), until)
             found.append(self.waiting.popleft())
         return found
@@ -89,7 +89,7 @@ class Connection(Wire):
             if left <= 0:
                 raise TimeoutError
             if left < math.inf:
-                self._hurry(left)
+                self.hurry(left)
             self._take_in(self.recv(CHUNK))
 
     def _take_in(self, data: bytes) -> None:
@@ -97,9 +97,9 @@ class Connection(Wire):
             raise ConnectionError("the server closed the connection")
         self.waiting.extend(self._parser.feed(data))
 
-    def _hurry(self, left: float) -> None:
-        """The next read takes no longer than that."""
-        self.begin(left)
+    def hurry(self, left: float) -> None:
+        """What is left of the time that connecting and asking have together."""
+        self.begin(max(0.001, left))
         # For whoever comes next.
         self.is_hurried = True
 

@@ -61,11 +61,11 @@ class Link:
         until = boottime() + self.patience
         try:
             connection = self._free.pop()
-            if connection.unread(0):
-                self.drop(connection)
-                connection = self.take()
         except IndexError:
-            connection = self.take()
+            return self.calls(command, 1)[0]
+        if connection.unread(0):
+            self.drop(connection)
+            return self.calls(command, 1)[0]
         try:
             if calls.until < FOR_EVER or connection.is_hurried:
                 connection.begin(self.patience)
@@ -89,12 +89,13 @@ class Link:
         return reply
 
     def calls(self, commands: bytes, count: int) -> list[Reply]:
-        connection = self.take()
         began_at = boottime()
+        until = began_at + self.patience
+        connection = self.take()
         try:
-            connection.begin(self.patience)
+            connection.hurry(until - boottime())
             connection.send(commands)
-            replies = connection.read_all(count, began_at + self.patience)
+            replies = connection.read_all(count, until)
         except BaseException as error:
             self.drop(connection)
             if isinstance(error, OSError | ValueError):
@@ -112,10 +113,10 @@ def scatter(work: Sequence[tuple[Link, bytes, int]]) -> list[list[Reply] | Engin
     """What each link answers to its commands, all asked at once; or why it does not."""
     found: list[list[Reply] | EngineError] = []
     asked: list[Connection | EngineError] = []
+    asked_at = boottime()
     try:
         for link, commands, _ in work:
             asked.append(_ask(link, commands))
-        asked_at = boottime()
         for (link, _, count), connection in zip(work, list(asked), strict=True):
             if isinstance(connection, EngineError):
                 found.append(connection)
@@ -140,7 +141,7 @@ def _ask(link: Link, commands: bytes) -> Connection | EngineError:
     began_at = boottime()
     try:
         connection = link.take()
-        connection.begin(link.patience)
+        connection.hurry(began_at + link.patience - boottime())
         connection.send(commands)
         return connection
     except EngineError as error:
