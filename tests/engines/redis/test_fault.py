@@ -10,6 +10,7 @@ import pytest
 
 import fencepost
 from fencepost import Lost, Refused, Unavailable, Uncertain
+from fencepost._runtime.clock import boottime
 from fencepost.contract.answer import Granted, Queued
 from fencepost.core.claim import Ask
 from fencepost.engines.redis.address import Address
@@ -39,6 +40,14 @@ def test_a_killed_server_is_unavailable_and_back_after_its_restart(server: Serve
             session.lock("a").acquire(timeout=0)
         server.start()
         session.lock("a").acquire(timeout=60).release()
+
+
+def test_whoever_waits_for_readers_whose_key_was_deleted_looks_when_their_lease_ends(url: str, port: int) -> None:
+    with fencepost.connect(url, ttl=20) as reader, fencepost.connect(url, ttl=600) as writer, reader.rwlock("a").read():
+        command(port, "DEL", "a")
+        queued = writer.engine.claim(writer.keeper().request((Ask("a"),)), wait=True)
+        assert isinstance(queued, Queued)
+        assert queued.place.again_at - boottime() < 60
 
 
 @pytest.mark.parametrize("shared", [False, True], ids=["held alone", "shared"])

@@ -134,12 +134,13 @@ for _, ask in ipairs(asks) do
     watch('w', math.max(0, lease_of(near[1])), name, near[1])
   else
     local value = redis.call('GET', name)
-    if value and string.sub(value, 1, 5) == 'fp:*:' then
+    -- Those who share it are there also where somebody has deleted the lock key alone.
+    if not value or string.sub(value, 1, 5) == 'fp:*:' then
       local fields = redis.call('HGETALL', hold_of(name))
       for i = 1, #fields, 2 do
         watch('h', math.max(0, lease_of(fields[i])), name, '#' .. fields[i] .. ':' .. fields[i + 1])
       end
-    elseif value then
+    else
       local left = redis.call('PTTL', name)
       if string.sub(value, 1, 3) ~= 'fp:' then
         stranger = 1
