@@ -31,6 +31,11 @@ conditions = st.one_of(
         keys,
         counts,
     ),
+    st.builds(
+        lambda key, number: (request.has_lease(key, number), Compare(target=Compare.LEASE, key=key, lease=number)),
+        keys,
+        counts,
+    ),
     *(
         st.builds(
             lambda key, value, ours=ours, result=result: (

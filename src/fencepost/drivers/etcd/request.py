@@ -40,6 +40,11 @@ def modified_at(key: bytes, revision: int) -> bytes:
     return b"\x10\x02" + text(3, key) + (number(6, revision) or b"\x30\x00")
 
 
+def has_lease(key: bytes, lease: int) -> bytes:
+    """True if the key is on that lease; 0 if it is on none."""
+    return b"\x10\x04" + text(3, key) + (number(8, lease) or b"\x40\x00")
+
+
 def has_value(key: bytes, value: bytes) -> bytes:
     """True if that is what stands under the key."""
     return b"\x10\x03" + text(3, key) + message(7, value)

@@ -92,7 +92,7 @@ class Step:
         """Say under the same key, which keeps its place and its token, that readers may be there, too."""
         own = entry.key_of(claim.name)
         value = value_of(entry.request, claim.ask._replace(mode=Mode.SHARED), entry.serial)
-        return ask.transaction([ask.created_at(own, claim.token or 0)], [ask.put(own, value, lease.id)])
+        return ask.transaction(_is_there(own, claim.token or 0, lease.id), [ask.put(own, value, lease.id)])
 
     def end(self, lease: Lease, entry: Entry, name: str, *, marked: bool = True) -> bytes:
         """Of a request that was found gone, remove what has arrived since, and keep out what may still arrive."""
@@ -125,10 +125,16 @@ class Step:
         record = ask.put(key.eviction(self._prefix, claim.name, token), eviction_value(claim.holder.label, by), audit)
         return ask.transaction([ask.created_at(own, token)], [ask.delete(own), record])
 
-    def inquire(self, own: bytes, name: str, token: int) -> bytes:
+    def inquire(self, lease: Lease, own: bytes, name: str, token: int) -> bytes:
         """Whether a claim is there still, and if not whether somebody evicted it."""
         record = key.eviction(self._prefix, name, token)
-        return ask.transaction([ask.created_at(own, token)], [], [ask.read(ask.select(record))])
+        return ask.transaction(_is_there(own, token, lease.id), [], [ask.read(ask.select(record))])
+
+
+def _is_there(own: bytes, token: int, lease: int) -> list[bytes]:
+    """Whether a key of ours counts still. One that somebody else has written anew keeps the revision that made it, and
+    is on another lease, or none: nobody counts it any more."""
+    return [ask.created_at(own, token), ask.has_lease(own, lease)]
 
 
 def read_queue(place: Place, revision: int = 0) -> bytes:

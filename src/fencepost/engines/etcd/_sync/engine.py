@@ -104,15 +104,15 @@ class EtcdEngine:
             own, is_this = entry.key_of(claim.name), entry.created == claim.token
             # The key may be there for the same request, asked again or arrived late: that is not this claim.
             unsure = own not in there or not is_this or entry.doubts
-            if unsure and (why := self._why_gone(claim, own)):
+            if unsure and (why := self._why_gone(lease, claim, own)):
                 gone.append((claim.serial, claim.name, why))
                 if is_this and self._is_ended(lease, entry, claim.name):
                     lease.drop(entry, claim.name)
         return Renewal(True, tuple(gone))
 
-    def _why_gone(self, claim: Claim, own: bytes) -> str | None:
+    def _why_gone(self, lease: Lease, claim: Claim, own: bytes) -> str | None:
         """Why a claim is gone that was not in the list; None if it is not: a list may be older than the claim."""
-        found = self._commit(self._step.inquire(own, claim.name, claim.token or 0))
+        found = self._commit(self._step.inquire(lease, own, claim.name, claim.token or 0))
         if found.succeeded:
             return None
         records = found.reads(1)[0].pairs
