@@ -84,7 +84,9 @@ def test_a_name_and_longer_names_that_start_with_it_are_different_locks(url: str
 def test_keys_that_are_no_locks_are_in_nobodys_way(port: int, url: str) -> None:
     run_etcdctl(port, "put", "config/limit", "5")
     run_etcdctl(port, "put", "config/abc", "6")
+    run_etcdctl(port, "put", "config/0", "7")
     with fencepost.connect(url, ttl=LASTING) as session:
+        assert session.evict("config") == ()
         assert session.lock("config").try_acquire() is not None
         with session.lock("config/limit"):
             assert list(session.names()) == ["config", "config/limit"]

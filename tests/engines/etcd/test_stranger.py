@@ -3,7 +3,7 @@
 import pytest
 
 from fencepost.drivers.etcd.answer import KeyValue
-from fencepost.engines.etcd.key import name_of
+from fencepost.engines.etcd.key import Place, name_of
 from fencepost.engines.etcd.record import UNREADABLE, contender_of, eviction_of
 from fencepost.testing.contract.hostile import VALUES, mutations
 
@@ -46,3 +46,11 @@ def test_an_eviction_that_was_overwritten_is_told_as_unreadable(value: bytes) ->
 @pytest.mark.parametrize("key", [b"\xff/7", b"/7", b"x" * 2000 + b"/7", b"a\0b/7"])
 def test_a_key_that_no_name_has_is_not_listed(key: bytes) -> None:
     assert name_of(KeyValue(key, 5, 5, b"", 7), "") is None
+
+
+@pytest.mark.parametrize("suffix", [b"0", b"00", b"0.1", b"7"])
+def test_a_key_without_a_lease_is_no_contender(suffix: bytes) -> None:
+    """Nor is one that has the form of a key of lease 0: there is no such lease."""
+    pair = KeyValue(b"shards/" + suffix, 5, 5, b"data", 0)
+    assert not Place("", "shards").is_contender(pair)
+    assert name_of(pair, "") is None

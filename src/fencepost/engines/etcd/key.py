@@ -43,7 +43,7 @@ class Place:
 
 def names_lease(suffix: bytes, lease: int) -> bool:
     match = SUFFIX.fullmatch(suffix)
-    return match is not None and int(match[1], 16) == lease
+    return lease != 0 and match is not None and int(match[1], 16) == lease
 
 
 def is_likely(key: bytes) -> bool:
