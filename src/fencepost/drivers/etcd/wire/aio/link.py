@@ -127,11 +127,11 @@ class Link:
             self._given_up(connection)
             raise
         for each in answers:
-            if isinstance(each, bytes | RpcError):
-                found.append(each)
-            else:
+            if isinstance(each, BaseException):
                 self._failed(connection, each)
+            if not isinstance(each, bytes | RpcError):
                 raise each
+            found.append(each)
         return found
 
     def _given_up(self, connection: Connection) -> None:

@@ -125,7 +125,14 @@ class Link:
         except BaseException as error:
             self._failed(connection, error)
             raise
-        self.give_back(connection)
+        failed = [each for each in found if isinstance(each, RpcError)]
+        for each in failed:
+            each.where = connection.address
+        # Once, however many failed.
+        if any(each.elsewhere for each in failed):
+            self.drop(connection)
+        else:
+            self.give_back(connection)
         return found
 
     def _failed(self, connection: Connection, error: BaseException) -> None:
