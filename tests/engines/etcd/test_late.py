@@ -13,7 +13,7 @@ from fencepost.core.claim import Ask, Claim, Mode, Request
 from fencepost.core.holder import Holder
 from fencepost.core.url import parse_url
 from fencepost.drivers.etcd.protobuf import number
-from fencepost.drivers.etcd.request import select
+from fencepost.drivers.etcd.request import delete, put, select, transaction
 from fencepost.engines.etcd._sync.engine import EtcdEngine
 from fencepost.testing.etcd import client
 
@@ -217,6 +217,21 @@ def test_a_claim_that_arrives_between_the_eviction_of_its_grant_and_the_release_
     told = one.engine.release_all(both) if together else tuple(map(one.engine.release, both))
     assert told == (False, False)
     assert one.holders() == one.holders("b") == []
+
+
+def test_a_claim_that_arrives_after_somebody_else_made_its_key_takes_no_second_place(places: Any, url: str) -> None:
+    one = places("one")
+    request = one.asked(1, "a")
+    one.send_late(request)
+    lease = one.engine._leases[one.holder.id].id
+    speaker = client(url=url)
+    speaker.commit(transaction([], [put(b"a/%x" % lease, b"note")]))
+    claim = one.claim(request)
+    speaker.commit(transaction([], [delete(b"a/%x" % lease)]))
+    speaker.close()
+    one.deliver()
+    assert one.engine.release(claim)
+    assert one.holders() == []
 
 
 # What was on its way when another request was given up

@@ -1,6 +1,7 @@
 """One lease as its engine knows it: what is asked and held on it."""
 
 from collections.abc import Mapping, Sequence
+from itertools import count
 
 from fencepost._runtime.state import StateLock
 from fencepost.core.claim import Mode, Request
@@ -20,6 +21,7 @@ class Entry:
         "is_plain",
         "is_reader",
         "keys",
+        "moves",
         "over",
         "places",
         "request",
@@ -42,6 +44,8 @@ class Entry:
         # How many claims were sent and never answered: each may still arrive.
         self.doubts = 0
         self.over: str | None = None
+        # How often it has taken other keys, as somebody else had written its own.
+        self.moves = 0
         self.waiter = Waiter()
         # Whether it asks for one lock, which nobody else may hold.
         self.is_plain = len(places) == 1 and request.asks[0].mode is Mode.EXCLUSIVE
@@ -64,6 +68,10 @@ class Entry:
         """Whether anything of it is in the queues."""
         return any(self.is_own(each) for place in self.places for each in queues[place.name])
 
+    def is_overwritten(self, queues: Mapping[str, Sequence[Contender]]) -> bool:
+        """Whether anything else stands in the queues under its keys."""
+        return any(each.key in self.keys and not self.is_own(each) for queue in queues.values() for each in queue)
+
 
 class Lease:
     def __init__(self, holder: Holder) -> None:
@@ -77,11 +85,11 @@ class Lease:
         self._slots: dict[str, set[int]] = {}
         self._lock = StateLock()
 
-    def note(self, request: Request, places: list[Place]) -> Entry:
+    def note(self, request: Request, places: list[Place], *, least: int = 0) -> Entry:
         """Before anything is sent: its keys are its own from now on, until it is known that nothing is left of it."""
         with self._lock:
             taken = {slot for place in places for slot in self._slots.get(place.name, ())}
-            slot = next(each for each in range(len(taken) + 1) if each not in taken)
+            slot = next(each for each in count(least) if each not in taken)
             for place in places:
                 self._slots.setdefault(place.name, set()).add(slot)
             entry = self.entries[request.serial] = Entry(request, places, self.id, slot)
@@ -103,6 +111,13 @@ class Lease:
                 fresh = self.entries[entry.request.serial] = Entry(entry.request, entry.places, self.id, entry.slot)
                 entry.held.clear()
         fresh.doubts = entry.doubts
+        return fresh
+
+    def move(self, entry: Entry) -> Entry:
+        """The same request anew under further keys, with nothing left of it and nothing that may still arrive."""
+        fresh = self.note(entry.request, entry.places, least=entry.slot + 1)
+        fresh.moves = entry.moves + 1
+        self.drop(entry)
         return fresh
 
     def drop(self, entry: Entry, *names: str) -> None:

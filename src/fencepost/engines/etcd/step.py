@@ -3,10 +3,10 @@
 Whatever arrives late has no effect any more, by these marks. A claim puts its keys on its lease, which is not there any
 more once it was closed, and insists on the epoch of the lease: on the revision of the lease's own key. Whatever ends a
 request begins another epoch, if any of its claims was never answered. Claims of other requests that were on their way
-then are sent again. What removes, changes or evicts keys insists on the revision
-that created them, which no later key has. A withdrawal insists on the value, which has the serial: a claim whose answer
-is not known may have made the key at any revision, and nothing is asked under that serial any more. So does whatever
-finds that such a request has lost what it held. A renewal names a lease, and each has an id of its own.
+then are sent again. What removes, changes or evicts keys insists on the revision that created them, which no later key
+has. A withdrawal insists on that or on the value, which has the serial: a claim whose answer is not known may have made
+the key at any revision, and nothing is asked under that serial any more. So does whatever finds that such a request has
+lost what it held. A renewal names a lease, and each has an id of its own.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -71,7 +71,10 @@ class Step:
             value = value_of(entry.request, each, entry.serial)
             by_revision = entry.shared or not for_good
             is_ours = ask.created_at(own, entry.created) if by_revision else ask.has_value(own, value)
-            removals.append(ask.nested(ask.transaction([is_ours], [ask.delete(own)])))
+            # Where somebody else has written another value, it is still known by the revision that made it.
+            as_made = ask.nested(ask.transaction([ask.created_at(own, entry.created)], [ask.delete(own)]))
+            otherwise = [as_made] if entry.created and not by_revision else []
+            removals.append(ask.nested(ask.transaction([is_ours], [ask.delete(own)], otherwise)))
         return ask.transaction([], [*removals, *(self._mark(lease, entry) if for_good and marked else ())])
 
     def release(self, lease: Lease, entry: Entry, name: str, token: int, *, marked: bool = True) -> bytes:

@@ -44,6 +44,8 @@ PAGE = 5_000
 BATCH = 100
 MOST_PLACES = 10_000
 MOST_EVICTIONS = 100
+# How often a request takes other keys, where somebody else writes those that it would have.
+MOST_MOVES = 10
 # An eviction is on record for a week: on a lease of its own, which also tells how old it is.
 AUDIT_SECONDS = 7 * 24 * 3600
 LOST = "the engine no longer has it"
@@ -162,9 +164,12 @@ class AsyncEtcdEngine:
             return self._grant(entry, outcome.revision)
         queues = step.queues_of(outcome, entry.places)
         if (wait or beside) and not entry.is_in(queues):
-            if entry.over is None and await self._is_outdated(lease, epoch):
-                return await self._ask(lease, entry, wait, beside=beside)
-            return Gone(entry.over or WITHDRAWN)
+            outdated = entry.over is None and await self._is_outdated(lease, epoch)
+            if entry.over is not None:
+                return Gone(entry.over)
+            if not outdated:
+                entry = await self._move(lease, entry)
+            return await self._ask(lease, entry, wait, beside=beside)
         return await self._judge(lease, entry, queues, outcome.revision, wait)
 
     async def _is_outdated(self, lease: Lease, epoch: int) -> bool:
@@ -173,6 +178,15 @@ class AsyncEtcdEngine:
             found = await self._client.read(self._step.epoch_of(lease))
             lease.begin(max((pair.modified for pair in found.pairs), default=0))
         return lease.epoch != epoch
+
+    async def _move(self, lease: Lease, entry: Entry) -> Entry:
+        """Somebody else has written what stands under its keys: it takes others."""
+        if entry.moves >= MOST_MOVES:
+            raise Refused(f"somebody else writes the keys of this session, such as {entry.keys[0]!r}")
+        if entry.doubts:
+            for place in entry.places:
+                await self._give_up(entry, partial(self._step.end, lease, entry, place.name))
+        return lease.move(entry)
 
     async def _check(self, lease: Lease, entry: Entry, wait: bool) -> Granted | Queued | Busy | Gone:
         """How a request stands that had its place: asked again, or told that something has changed."""
@@ -184,10 +198,14 @@ class AsyncEtcdEngine:
             self._tower.drop_deaf()
         if entry.is_in(queues):
             return await self._judge(lease, entry, queues, revision, wait)
+        if entry.is_overwritten(queues):
+            # It still counts, and would be in our own way.
+            await self._remove(lease, entry, for_good=False)
         return await self._start_again(lease, entry, wait)
 
     async def _start_again(self, lease: Lease, entry: Entry, wait: bool) -> Granted | Queued | Busy | Gone:
-        """All or part of it was evicted, and what is left is removed: it comes anew, with keys that are free now."""
+        """All or part of it was evicted or overwritten, and what is left is removed: it comes anew, with keys that are
+        free now."""
         self._tower.leave(entry)
         return await self._ask(lease, lease.note_again(entry), wait)
 
