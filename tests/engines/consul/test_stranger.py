@@ -1,14 +1,18 @@
 """Records in Consul that somebody else has written, and answers that no agent gives."""
 
 import json
+import sys
 from base64 import b64encode
 from collections.abc import Callable
 
 import pytest
 
+from fencepost.core.claim import Ask, Request
+from fencepost.core.holder import Holder
 from fencepost.core.malformed import Malformed
+from fencepost.core.remembered import SMALL
 from fencepost.engines.consul.audit import read_audit, write_audit
-from fencepost.engines.consul.record import is_shared, read
+from fencepost.engines.consul.record import Record, is_shared, pack, read
 from fencepost.engines.consul.scene import next_step, view_of
 from fencepost.engines.consul.session import first_node, session_id, session_list
 from fencepost.engines.consul.shortcut import token_of
@@ -120,3 +124,20 @@ def test_a_server_without_a_clock_has_no_time(date: bytes) -> None:
     keeper = Timekeeper()
     keeper.hear(date)
     assert keeper.now() < 3600
+
+
+def written(label: str = "l", note: str = "") -> bytes:
+    """As we do on behalf of others, too: whoever wrote that."""
+    return pack(Record(Request(Holder("h", label), 1, (Ask("a", note=note),)), 60.0, 1.0))
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [read, is_shared, written, lambda note: written(note=note)],
+    ids=["a record", "a shared lock", "a label", "a note"],
+)
+def test_nothing_keeps_a_large_value(kind: Callable[[str], object]) -> None:
+    value = encoded(b"x" * SMALL)
+    before = sys.getrefcount(value)
+    kind(value)
+    assert sys.getrefcount(value) == before

@@ -1,7 +1,10 @@
 """Records under the keys of etcd that somebody else has written."""
 
+import sys
+
 import pytest
 
+from fencepost.core.remembered import SMALL
 from fencepost.drivers.etcd.answer import KeyValue
 from fencepost.engines.etcd.key import Place, name_of
 from fencepost.engines.etcd.record import UNREADABLE, contender_of, eviction_of
@@ -54,3 +57,10 @@ def test_a_key_without_a_lease_is_no_contender(suffix: bytes) -> None:
     pair = KeyValue(b"shards/" + suffix, 5, 5, b"data", 0)
     assert not Place("", "shards").is_contender(pair)
     assert name_of(pair, "") is None
+
+
+def test_nothing_keeps_a_large_value() -> None:
+    value = b"x" * SMALL
+    before = sys.getrefcount(value)
+    contender_of(KeyValue(b"a/7", 5, 5, value, 7), "a")
+    assert sys.getrefcount(value) == before

@@ -3,7 +3,6 @@
 import json
 from base64 import b64decode, b64encode
 from collections.abc import Iterable
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 from fencepost.core.claim import Ask, Claim, Mode, Request
@@ -11,6 +10,7 @@ from fencepost.core.holder import Holder
 from fencepost.core.malformed import STUMBLES, is_integer, is_number, is_text
 from fencepost.core.name import is_name
 from fencepost.core.priority import HIGHEST, LOWEST
+from fencepost.core.remembered import remembered
 from fencepost.engines.consul.transaction import MOST_OPERATIONS
 
 # Who holds a lock that none of us took.
@@ -64,17 +64,17 @@ def pack(record: Record) -> bytes:
     return b64encode(text.encode())
 
 
-@lru_cache(maxsize=1024)
+@remembered(len)
 def _quoted(text: str) -> str:
     return json.dumps(text)
 
 
-@lru_cache(maxsize=10_000)
+@remembered(lambda asks: sum(len(ask.name) + len(ask.note) for ask in asks))
 def _asked(asks: tuple[Ask, ...]) -> str:
     return json.dumps(asks)
 
 
-@lru_cache(maxsize=10_000)
+@remembered(len)
 def read(value: str) -> Record | None:
     """None if the value is not of our making."""
     found = _decode(value)
@@ -113,7 +113,7 @@ def shared_by(record: Record) -> str:
     return _encode({MARK: 1, "shared": f"{holder}-{serial}"})
 
 
-@lru_cache(maxsize=1024)
+@remembered(len)
 def is_shared(value: str) -> bool:
     found = _decode(value)
     return found is not None and "shared" in found

@@ -5,13 +5,13 @@ Serials have one width, so that the value of one request differs from that of th
 
 import json
 import re
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 from fencepost.core.claim import Ask, Claim, Mode, Request
 from fencepost.core.holder import Holder
 from fencepost.core.malformed import STUMBLES, is_integer, is_text
 from fencepost.core.name import check_name
+from fencepost.core.remembered import remembered
 from fencepost.drivers.etcd.answer import KeyValue
 
 SERIAL = re.compile("[0-9]{1,18}")
@@ -56,7 +56,7 @@ def value_of(request: Request, ask: Ask, serial: bytes) -> bytes:
 
 
 # Whoever comes to a long queue reads it as a whole, and nearly all of it was read before.
-@lru_cache(maxsize=10_000)
+@remembered(lambda pair, _: len(pair.value))
 def contender_of(pair: KeyValue, name: str) -> Contender:
     """Who stands there. Strangers are exclusive: that is all their clients know."""
     if pair.value.startswith(b"{"):
