@@ -11,7 +11,7 @@ from fencepost.drivers.etcd.protobuf import message, number, text
 from fencepost.engines.etcd.key import Place
 from fencepost.engines.etcd.lease import Entry, Lease
 from fencepost.engines.etcd.record import Contender
-from fencepost.engines.etcd.view import View
+from fencepost.engines.etcd.view import MOST_UNREAD, View
 from fencepost.engines.etcd.watchtower import LINGER, MOST_DOUBTS, Watchtower
 
 pytestmark = pytest.mark.unit
@@ -89,6 +89,20 @@ def test_a_waiter_is_told_when_the_one_before_it_has_left() -> None:
     assert not town.entry.waiter.stirred
     town.tower.hear(said(watch, left(b"a/ff", 13)))
     assert town.entry.waiter.stirred
+    assert town.tower.has_won(town.entry)
+
+
+def test_what_is_told_while_nobody_waits_is_not_piled_up_and_known_to_who_comes_then() -> None:
+    town = Town()
+    watch = town.open()
+    view, _, new = town.tower.open(town.place)
+    assert not new
+    town.tower.hear(said(watch, left(b"a/ff", 13)))
+    for revision in range(14, 14 + 5 * MOST_UNREAD):
+        town.tower.hear(said(watch, left(b"a/%x" % revision, revision)))
+        assert len(view._unread) < MOST_UNREAD
+    # What it has read is older than what was told meanwhile.
+    assert town.tower.station(town.entry, {"a": town.queue}, 12)
     assert town.tower.has_won(town.entry)
 
 

@@ -90,6 +90,10 @@ class View:
         if self.for_readers and not (events := [each for each in events if not is_arrival(each)]):
             return False
         self._unread += events
+        if not self.entries and len(self._unread) >= MOST_UNREAD:
+            # Nobody here is told, and nobody would read them.
+            self.read()
+            return False
         if self._awaited is not None and len(self._unread) < MOST_UNREAD:
             return any(key in event for event in events for key in self._awaited)
         return True
