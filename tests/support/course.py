@@ -47,7 +47,8 @@ sizes = st.lists(st.integers(1, 60), min_size=1, max_size=4)
 
 def cut(data: bytes, sizes: list[int]) -> list[bytes]:
     """The same in pieces of these sizes in turn."""
-    found, at = [], 0
+    found: list[bytes] = []
+    at = 0
     while at < len(data):
         size = sizes[len(found) % len(sizes)]
         found.append(data[at : at + size])

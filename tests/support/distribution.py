@@ -70,7 +70,7 @@ def choose(waiting: Sequence[str], own: set[str], others: set[str]) -> str:
     return left[max(left, key=rank)][0]
 
 
-class Distribution(LoadScopeScheduling):
+class Distribution(LoadScopeScheduling):  # type: ignore[misc]
     """Deals out pieces as `choose` says; all else is as pytest-xdist does it."""
 
     def schedule(self) -> None:

@@ -18,7 +18,7 @@ from fencepost.primitives._sync.session import Session
 PATIENCE, LASTING = 0.4, 300.0
 
 # Called with each connection; an error of the socket ends it.
-Speech = Callable[[socket.socket, threading.Event], None]
+Speech = Callable[[socket.socket, threading.Event], object]
 
 
 class Hostile:

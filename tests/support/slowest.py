@@ -5,6 +5,7 @@ test, if a fixture starts a server.
 """
 
 import os
+from typing import cast
 
 import pytest
 
@@ -41,8 +42,9 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
     computing: dict[str, float] = {}
     for report in (each for reports in terminalreporter.stats.values() for each in reports):
         if isinstance(report, pytest.TestReport):
-            phases.setdefault(report.nodeid, {})[report.when or ""] = report.duration
-            computing.update((report.nodeid, spent) for name, spent in report.user_properties if name == COMPUTING)
+            phases.setdefault(report.nodeid, {})[report.when] = report.duration
+            properties = cast(list[tuple[str, float]], report.user_properties)
+            computing.update((report.nodeid, spent) for name, spent in properties if name == COMPUTING)
     terminalreporter.section(f"the {count} slowest tests, in seconds")
     terminalreporter.write_line("   all before   test  after computing")
     for test in sorted(phases, key=lambda each: -sum(phases[each].values()))[:count]:

@@ -2,7 +2,7 @@
 
 import importlib
 import inspect
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from tools.public_api import modules
 
@@ -30,7 +30,7 @@ def calls() -> dict[str, tuple[str, ...]]:
     return found
 
 
-def _methods(kind: type) -> Iterator[tuple[str, object]]:
+def _methods(kind: type) -> Iterator[tuple[str, Callable[..., object]]]:
     if issubclass(kind, BaseException):
         return
     for name in dir(kind):

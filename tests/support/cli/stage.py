@@ -7,9 +7,12 @@ STAGE_SAFETY  how many seconds before the end of a lease a command that does not
 
 import os
 import sys
-from typing import Any
+from collections.abc import Collection
 
 from fencepost.cli import grace, main
+from fencepost.contract.answer import Renewal
+from fencepost.core.claim import Claim
+from fencepost.core.holder import Holder
 from fencepost.core.lease import Terms
 from fencepost.engines.sqlite._sync.engine import Engine
 from fencepost.errors import Unavailable
@@ -19,14 +22,18 @@ def set_scene() -> None:
     if cut := os.environ.pop("STAGE_CUT", ""):
         renew = Engine.lease_renew
 
-        def lease_renew(self: Engine, *args: Any) -> Any:
+        def lease_renew(self: Engine, holder: Holder, ttl: float, claims: Collection[Claim]) -> Renewal:
             if os.path.exists(cut):
                 raise Unavailable("cut off")
-            return renew(self, *args)
+            return renew(self, holder, ttl, claims)
 
         Engine.lease_renew = lease_renew  # type: ignore[method-assign]
     if pause := float(os.environ.pop("STAGE_RENEW", 0)):
-        Terms.renew_at = lambda terms, sent_at: sent_at + pause  # type: ignore[method-assign]
+
+        def renew_at(self: Terms, sent_at: float) -> float:
+            return sent_at + pause
+
+        Terms.renew_at = renew_at  # type: ignore[method-assign]
     if safety := float(os.environ.pop("STAGE_SAFETY", 0)):
         grace.SAFETY_SHARE, grace.MOST_SAFETY = 1.0, safety
 

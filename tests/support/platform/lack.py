@@ -51,9 +51,9 @@ def remove(platform: str) -> None:
     else:
         for module in ("fcntl", "pwd", "grp", "termios"):
             sys.modules[module] = None  # type: ignore[assignment]
-        socket.socketpair = _pair
+        socket.socketpair = _pair  # type: ignore[assignment]
         os.dup = _not_for_sockets(os.dup)
-        os.close = _not_for_sockets(os.close)
+        os.close = _not_for_sockets(os.close)  # type: ignore[assignment]
     assert not hasattr(select, "epoll")
 
 

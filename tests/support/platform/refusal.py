@@ -1,6 +1,7 @@
 """What a platform that lacks calls says of all that needs them: one line each."""
 
 import sys
+from collections.abc import Callable
 
 from tests.support.platform.lack import remove
 
@@ -15,7 +16,7 @@ if __name__ == "__main__":
     from fencepost.fences.host import AsyncHostFence, HostFence
 
     FOLDER = tempfile.gettempdir()
-    ASKED = {
+    ASKED: dict[str, Callable[[], object]] = {
         "connect": fencepost.connect,
         "connect_async": fencepost.connect_async,
         "sqlite": lambda: fencepost.connect("sqlite:///tmp/locks.db"),

@@ -3,7 +3,7 @@
 import socketserver
 import threading
 from types import TracebackType
-from typing import Any, Self
+from typing import Self
 
 from fencepost.engines.redis.resp import Parser, bulk
 
@@ -29,8 +29,7 @@ class Sentinel:
 
     @property
     def port(self) -> int:
-        found: tuple[Any, int] = self._server.server_address
-        return found[1]
+        return self._server.server_address[1]
 
     def _answer(self) -> bytes:
         if self.master is None:

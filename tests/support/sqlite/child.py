@@ -10,6 +10,7 @@ python -m tests.support.sqlite.child hold|wait|own|fall PATH NAME TTL
 import os
 import signal
 import sys
+from typing import NoReturn
 
 from fencepost._runtime import threads
 from fencepost.contract.answer import Granted, Queued
@@ -41,10 +42,15 @@ def main() -> None:
     print("granted", *answer.tokens if isinstance(answer, Granted) else [answer], flush=True)
     sys.stdin.readline()
     if what == "fall" and isinstance(answer, Granted):
-        engine._store.execute = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
+        engine._store.execute = die
         engine.release(Claim(holder, 1, request.asks[0], answer.tokens[0]))
     engine.lease_close(holder)
     engine.close()
+
+
+def die(*_: object) -> NoReturn:
+    os.kill(os.getpid(), signal.SIGKILL)
+    raise AssertionError("it lives")
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ class Clock(threads.BootClock):
     def __init__(self) -> None:
         self._skipped = 0.0
 
-    def now(self) -> float:  # type: ignore[override]
+    def now(self) -> float:
         return boottime() + self._skipped
 
     def skip(self, seconds: float) -> None:

@@ -9,10 +9,11 @@ from pathlib import Path
 import fencepost.errors
 from fencepost._runtime import threads
 from fencepost.contract.answer import Granted, Queued
-from fencepost.core.claim import Ask, Claim, Request
+from fencepost.core.claim import Ask, Request
 from fencepost.core.holder import Holder
 from fencepost.core.url import Url
 from fencepost.engines.sqlite._sync.engine import Engine
+from tests.support.claim import GrantedClaim
 
 CHILD = Path(__file__).with_name("child.py")
 SOURCES = str(Path(fencepost.errors.__file__).parent.parent)
@@ -51,24 +52,24 @@ class User:
         assert isinstance(answer, Granted), answer
         return answer.tokens[0]
 
-    def hold(self, ask: Ask | str) -> Claim:
+    def hold(self, ask: Ask | str) -> GrantedClaim:
         request = self.request(ask)
         answer = self.engine.claim(request, wait=False)
         assert isinstance(answer, Granted), answer
-        return Claim(self.holder, request.serial, request.asks[0], answer.tokens[0])
+        return GrantedClaim(self.holder, request.serial, request.asks[0], answer.tokens[0])
 
     def queue(self, *asks: Ask | str, priority: int = 0) -> Queued:
         answer = self.engine.claim(self.request(*asks)._replace(priority=priority), wait=True)
         assert isinstance(answer, Queued), answer
         return answer
 
-    def granted(self, queued: Queued) -> Claim:
+    def granted(self, queued: Queued) -> GrantedClaim:
         """The claim that ends this wait."""
         answer: object = queued
         while isinstance(answer, Queued):
             answer = self.engine.wait(answer, 10.0)
         assert isinstance(answer, Granted), answer
-        return Claim(self.holder, queued.request.serial, queued.request.asks[0], answer.tokens[0])
+        return GrantedClaim(self.holder, queued.request.serial, queued.request.asks[0], answer.tokens[0])
 
     def close(self) -> None:
         self.engine.lease_close(self.holder)
