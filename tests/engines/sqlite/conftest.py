@@ -7,6 +7,9 @@ import pytest
 from tests.support.sqlite.clock import Clock
 from tests.support.sqlite.user import PATIENCE, TTL, Child, User
 
+MakeUser = Callable[..., User]
+StartChild = Callable[..., Child]
+
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
@@ -20,7 +23,7 @@ def clock() -> Clock:
 
 
 @pytest.fixture
-def user(path: Path, clock: Clock) -> Iterator[Callable[..., User]]:
+def user(path: Path, clock: Clock) -> Iterator[MakeUser]:
     made: list[User] = []
 
     def make(ttl: float = TTL, patience: float = PATIENCE, at: Path = path) -> User:
@@ -33,7 +36,7 @@ def user(path: Path, clock: Clock) -> Iterator[Callable[..., User]]:
 
 
 @pytest.fixture
-def child(path: Path) -> Iterator[Callable[..., Child]]:
+def child(path: Path) -> Iterator[StartChild]:
     made: list[Child] = []
 
     def make(what: str, name: str = "it", ttl: float = TTL, prefix: tuple[str, ...] = (), at: object = path) -> Child:

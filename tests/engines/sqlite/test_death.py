@@ -4,6 +4,7 @@ import os
 import signal
 import threading
 import time
+from pathlib import Path
 
 import pytest
 
@@ -11,13 +12,16 @@ from fencepost.contract.answer import Busy, Gone, Granted, Queued
 from fencepost.core.claim import Ask, Mode
 from fencepost.engines.sqlite.process import Identity, Peer, myself
 from fencepost.testing.condition import until
+from tests.engines.sqlite.conftest import MakeUser, StartChild
+from tests.support.sqlite.clock import Clock
+from tests.support.sqlite.user import User
 
 # Leases are 60 s, and so long do those wait whom nobody tells.
 AT_ONCE = 20.0
 LONG = 60.0
 
 
-def test_the_lock_of_a_killed_holder_is_free_at_once_for_who_waits(child, user):
+def test_the_lock_of_a_killed_holder_is_free_at_once_for_who_waits(child: StartChild, user: MakeUser) -> None:
     holder = child("hold")
     token = int(holder.hears()[1])
     one = user()
@@ -30,7 +34,7 @@ def test_the_lock_of_a_killed_holder_is_free_at_once_for_who_waits(child, user):
     assert answer.tokens[0] > token
 
 
-def test_the_lock_of_a_killed_holder_is_free_at_once_for_who_comes(child, user):
+def test_the_lock_of_a_killed_holder_is_free_at_once_for_who_comes(child: StartChild, user: MakeUser) -> None:
     holder = child("hold")
     token = int(holder.hears()[1])
     one = user()
@@ -39,7 +43,7 @@ def test_the_lock_of_a_killed_holder_is_free_at_once_for_who_comes(child, user):
     assert one.token("it") > token
 
 
-def test_a_killed_holder_is_neither_seen_nor_listed(child, user):
+def test_a_killed_holder_is_neither_seen_nor_listed(child: StartChild, user: MakeUser) -> None:
     holder = child("hold")
     holder.hears()
     one = user()
@@ -49,7 +53,7 @@ def test_a_killed_holder_is_neither_seen_nor_listed(child, user):
     assert one.engine.names("") == []
 
 
-def test_a_killed_waiter_is_passed_over_at_once(child, user):
+def test_a_killed_waiter_is_passed_over_at_once(child: StartChild, user: MakeUser) -> None:
     one, two = user(), user()
     claim = one.hold("it")
     waiter = child("wait")
@@ -62,7 +66,7 @@ def test_a_killed_waiter_is_passed_over_at_once(child, user):
     assert time.monotonic() - released_at < AT_ONCE
 
 
-def test_a_waiter_killed_with_its_grant_unread_is_passed_over_at_once(child, user):
+def test_a_waiter_killed_with_its_grant_unread_is_passed_over_at_once(child: StartChild, user: MakeUser) -> None:
     one, two = user(), user()
     claim = one.hold("it")
     waiter = child("wait")
@@ -78,7 +82,7 @@ def test_a_waiter_killed_with_its_grant_unread_is_passed_over_at_once(child, use
     assert time.monotonic() - killed_at < AT_ONCE
 
 
-def test_the_first_in_line_watches_every_holder_of_a_semaphore(child, user, path):
+def test_the_first_in_line_watches_every_holder_of_a_semaphore(child: StartChild, user: MakeUser, path: Path) -> None:
     permit = Ask("it", Mode.COUNTED, weight=1, limit=2)
     one, two, three = user(), user(), user()
     first = one.hold(permit)
@@ -104,12 +108,14 @@ def test_the_first_in_line_watches_every_holder_of_a_semaphore(child, user, path
     assert isinstance(answer, Granted)
 
 
-def one_name(user) -> str:
+def one_name(user: User) -> str:
     (name,) = user.engine.names("bystander")
     return name
 
 
-def test_a_stopped_holder_keeps_its_lock_until_its_lease_ends_and_no_longer(child, user, clock):
+def test_a_stopped_holder_keeps_its_lock_until_its_lease_ends_and_no_longer(
+    child: StartChild, user: MakeUser, clock: Clock
+) -> None:
     holder = child("hold")
     holder.hears()
     holder.process.send_signal(signal.SIGSTOP)
@@ -128,7 +134,7 @@ def test_a_stopped_holder_keeps_its_lock_until_its_lease_ends_and_no_longer(chil
     assert [type(answer) for answer in answers] == [Granted]
 
 
-def test_a_waiter_whose_lease_ended_before_it_read_its_grant_is_told_gone(user, clock):
+def test_a_waiter_whose_lease_ended_before_it_read_its_grant_is_told_gone(user: MakeUser, clock: Clock) -> None:
     one, two, three = user(), user(ttl=10.0), user()
     claim = one.hold("it")
     queued = two.queue("it")
@@ -140,13 +146,13 @@ def test_a_waiter_whose_lease_ended_before_it_read_its_grant_is_told_gone(user, 
 
 
 @pytest.mark.unit
-def test_a_pid_used_again_is_not_taken_for_the_process_that_had_it():
+def test_a_pid_used_again_is_not_taken_for_the_process_that_had_it() -> None:
     me = myself()
     assert not Peer(me).is_dead()
     assert Peer(me._replace(started=me.started - 1)).is_dead()
 
 
-def test_a_holder_whose_pid_was_used_again_is_buried(child, user):
+def test_a_holder_whose_pid_was_used_again_is_buried(child: StartChild, user: MakeUser) -> None:
     holder = child("hold")
     holder.hears()
     one = user()
@@ -154,7 +160,9 @@ def test_a_holder_whose_pid_was_used_again_is_buried(child, user):
     assert one.token("it") > 0
 
 
-def test_a_process_of_another_pid_namespace_is_only_known_by_its_lease(child, user, clock):
+def test_a_process_of_another_pid_namespace_is_only_known_by_its_lease(
+    child: StartChild, user: MakeUser, clock: Clock
+) -> None:
     holder = child("hold", ttl=30.0)
     holder.hears()
     one = user()
@@ -167,7 +175,7 @@ def test_a_process_of_another_pid_namespace_is_only_known_by_its_lease(child, us
     assert isinstance(one.engine.wait(queued, LONG), Granted)
 
 
-def test_one_in_another_time_namespace_counts_leases_on_the_same_clock(child, user):
+def test_one_in_another_time_namespace_counts_leases_on_the_same_clock(child: StartChild, user: MakeUser) -> None:
     inside = ("unshare", "-r", "-T", "--boottime", "100000", "-f", "--kill-child")
     one = user()
     claim = one.hold("it")
@@ -183,12 +191,13 @@ def test_one_in_another_time_namespace_counts_leases_on_the_same_clock(child, us
 
 
 @pytest.mark.unit
-def test_descriptors_of_processes_met_are_not_hoarded(user, monkeypatch):
+def test_descriptors_of_processes_met_are_not_hoarded(user: MakeUser, monkeypatch: pytest.MonkeyPatch) -> None:
     one = user()
     peers = one.engine._queue.peers
     monkeypatch.setattr("fencepost.engines.sqlite.process.MOST_PEERS", 4)
     me = peers.me
     kept = peers.peer(me._replace(started=1))
+    assert kept is not None
     for started in range(2, 10):
         peers.peer(me._replace(started=started))
     peers.trim({kept})
@@ -196,7 +205,9 @@ def test_descriptors_of_processes_met_are_not_hoarded(user, monkeypatch):
     assert kept.fd >= 0
 
 
-def test_a_death_is_noticed_also_while_another_thread_sleeps_until_a_letter_comes(child, user, monkeypatch):
+def test_a_death_is_noticed_also_while_another_thread_sleeps_until_a_letter_comes(
+    child: StartChild, user: MakeUser, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("fencepost.engines.sqlite._sync.room.LONGEST_NAP", 60.0)
     holder = child("hold")
     holder.hears()

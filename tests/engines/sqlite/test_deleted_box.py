@@ -11,6 +11,7 @@ import pytest
 from fencepost._runtime import threads
 from fencepost.contract.answer import Granted, Queued
 from fencepost.testing.condition import until
+from tests.engines.sqlite.conftest import MakeUser, StartChild
 
 # Leases are 60 s, and so long do those wait whom nobody tells.
 AT_ONCE = 20.0
@@ -27,7 +28,9 @@ def delete_boxes(folder: Path, folder_too: bool) -> None:
 
 
 @pytest.mark.parametrize("folder_too", [False, True])
-def test_one_who_watches_a_cell_and_whose_box_was_deleted_is_told_of_what_changed_since(user, path, folder_too):
+def test_one_who_watches_a_cell_and_whose_box_was_deleted_is_told_of_what_changed_since(
+    user: MakeUser, path: Path, folder_too: bool
+) -> None:
     one, two = user(), user()
     empty, folder, found = one.engine.cells.read("it"), path.with_name("locks.db-cells-mail"), []
     watching = threading.Thread(
@@ -42,7 +45,9 @@ def test_one_who_watches_a_cell_and_whose_box_was_deleted_is_told_of_what_change
 
 
 @pytest.mark.parametrize("folder_too", [False, True])
-def test_one_whose_box_was_deleted_keeps_what_it_holds_and_finds_its_grant_when_it_renews(user, path, folder_too):
+def test_one_whose_box_was_deleted_keeps_what_it_holds_and_finds_its_grant_when_it_renews(
+    user: MakeUser, path: Path, folder_too: bool
+) -> None:
     one, two, three = user(), user(), user()
     kept, claim = two.hold("other"), one.hold("it")
     queued = two.queue("it")
@@ -63,7 +68,9 @@ def test_one_whose_box_was_deleted_keeps_what_it_holds_and_finds_its_grant_when_
     assert two.engine._mailbox.take() is not None
 
 
-def test_one_who_reads_a_box_that_is_closed_for_a_new_one_finds_its_grant(user, path, monkeypatch):
+def test_one_who_reads_a_box_that_is_closed_for_a_new_one_finds_its_grant(
+    user: MakeUser, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     one, two = user(), user()
     claim, queued, answers, failed = one.hold("it"), two.queue("it"), [], threading.Event()
     receive, make_box = threads.Inbox.receive, two.engine._mailbox.open
@@ -92,7 +99,9 @@ def test_one_who_reads_a_box_that_is_closed_for_a_new_one_finds_its_grant(user, 
     assert [type(answer) for answer in answers] == [Granted]
 
 
-def test_one_whose_box_is_replaced_as_it_begins_to_read_finds_its_grant(user, path, monkeypatch):
+def test_one_whose_box_is_replaced_as_it_begins_to_read_finds_its_grant(
+    user: MakeUser, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     one, two = user(), user()
     claim, queued, make_inbox = one.hold("it"), two.queue("it"), threads.Inbox
 
@@ -104,13 +113,15 @@ def test_one_whose_box_is_replaced_as_it_begins_to_read_finds_its_grant(user, pa
         return inbox
 
     monkeypatch.setattr(threads, "Inbox", make_inbox_early)
-    queued = two.engine.wait(queued, 0.01)
-    assert isinstance(queued, Queued)
+    again = two.engine.wait(queued, 0.01)
+    assert isinstance(again, Queued)
     assert one.engine.release(claim)
-    assert isinstance(two.engine.wait(queued, LONG), Granted)
+    assert isinstance(two.engine.wait(again, LONG), Granted)
 
 
-def test_a_waiter_that_died_after_its_box_was_deleted_is_passed_over_at_once(user, child, path):
+def test_a_waiter_that_died_after_its_box_was_deleted_is_passed_over_at_once(
+    user: MakeUser, child: StartChild, path: Path
+) -> None:
     one, two = user(), user()
     claim = one.hold("it")
     waiter = child("wait")

@@ -1,11 +1,14 @@
 """A forked child must let go of what it inherited, and leave the parent's alone."""
 
 import os
+from collections.abc import Callable
+from pathlib import Path
 
 from fencepost.contract.answer import Granted
+from tests.engines.sqlite.conftest import MakeUser
 
 
-def _in_child(work) -> int:
+def _in_child(work: Callable[[], object]) -> int:
     pid = os.fork()
     if pid == 0:
         try:
@@ -16,7 +19,7 @@ def _in_child(work) -> int:
     return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
 
 
-def test_closing_in_a_child_takes_nothing_from_the_parent(user, path):
+def test_closing_in_a_child_takes_nothing_from_the_parent(user: MakeUser, path: Path) -> None:
     one, two = user(), user()
     claim = one.hold("it")
     queued = two.queue("it")
@@ -28,9 +31,10 @@ def test_closing_in_a_child_takes_nothing_from_the_parent(user, path):
     assert isinstance(two.engine.wait(queued, 5.0), Granted)
 
 
-def test_the_connection_of_the_parent_is_not_closed_in_a_child(user):
+def test_the_connection_of_the_parent_is_not_closed_in_a_child(user: MakeUser) -> None:
     one = user()
     connection = one.engine._store._connection
+    assert connection is not None
 
     def close_and_look() -> None:
         one.engine.close()
@@ -41,7 +45,7 @@ def test_the_connection_of_the_parent_is_not_closed_in_a_child(user):
     assert one.token("it") > 0
 
 
-def test_a_gate_shut_at_the_fork_does_not_stay_shut_while_the_child_lives(user):
+def test_a_gate_shut_at_the_fork_does_not_stay_shut_while_the_child_lives(user: MakeUser) -> None:
     one, two = user(), user()
     # Inside of it.
     one.engine._store.gate._shut()
@@ -63,7 +67,7 @@ def test_a_gate_shut_at_the_fork_does_not_stay_shut_while_the_child_lives(user):
             os.close(fd)
 
 
-def test_a_gate_that_was_truncated_and_deleted_kills_nobody(user, path):
+def test_a_gate_that_was_truncated_and_deleted_kills_nobody(user: MakeUser, path: Path) -> None:
     def carry_on() -> None:
         one = user()
         before = one.token("it")

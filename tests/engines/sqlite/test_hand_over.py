@@ -1,19 +1,22 @@
 """Whoever is next is told once the hand-over is written, and not before: what if it is never written?"""
 
 import sqlite3
+from typing import NoReturn
 
 import pytest
 
 from fencepost.contract.answer import Granted
 from fencepost.core.claim import Ask, Claim
 from fencepost.errors import Unavailable
+from tests.engines.sqlite.conftest import MakeUser, StartChild
+from tests.support.sqlite.clock import Clock
 
 
-def _fail(*_):
+def _fail(*_: object) -> NoReturn:
     raise sqlite3.OperationalError("disk I/O error")
 
 
-def test_a_holder_killed_before_it_writes_the_hand_over_has_told_nobody(user, child):
+def test_a_holder_killed_before_it_writes_the_hand_over_has_told_nobody(user: MakeUser, child: StartChild) -> None:
     """The next in line may be done with the lock before anybody has looked who is dead."""
     one, two = user(), user()
     dying = child("fall")
@@ -30,7 +33,9 @@ def test_a_holder_killed_before_it_writes_the_hand_over_has_told_nobody(user, ch
     assert snapshot.holders == snapshot.waiters == ()
 
 
-def test_a_release_that_fails_tells_nobody_and_hands_over_once_it_is_asked_again(user, monkeypatch):
+def test_a_release_that_fails_tells_nobody_and_hands_over_once_it_is_asked_again(
+    user: MakeUser, monkeypatch: pytest.MonkeyPatch
+) -> None:
     one, two, three = user(), user(), user()
     claim = one.hold("it")
     first, second = two.queue("it"), three.queue("it")
@@ -50,7 +55,7 @@ def test_a_release_that_fails_tells_nobody_and_hands_over_once_it_is_asked_again
     assert snapshot.holders == snapshot.waiters == ()
 
 
-def test_whoever_hears_that_it_does_not_hold_leaves_nothing_that_could_be_granted_to_it(user):
+def test_whoever_hears_that_it_does_not_hold_leaves_nothing_that_could_be_granted_to_it(user: MakeUser) -> None:
     one, two, three = user(), user(), user()
     claim = one.hold("it")
     queued, behind = two.queue("it"), three.queue("it")
@@ -61,7 +66,7 @@ def test_whoever_hears_that_it_does_not_hold_leaves_nothing_that_could_be_grante
     assert isinstance(three.engine.wait(behind, 20.0), Granted)
 
 
-def test_a_release_after_the_lease_has_ended_hands_over_to_nobody_and_says_so(user, clock):
+def test_a_release_after_the_lease_has_ended_hands_over_to_nobody_and_says_so(user: MakeUser, clock: Clock) -> None:
     one, two = user(ttl=60.0), user(ttl=600.0)
     claim, queued = one.hold("it"), two.queue("it")
     clock.skip(61.0)

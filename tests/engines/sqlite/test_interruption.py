@@ -1,6 +1,7 @@
 """A signal handler that raises, at any point of a call: the gate is open, nothing is locked, nobody waits for ever."""
 
 import itertools
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,7 +12,7 @@ from fencepost.core.claim import Ask
 from fencepost.core.url import Url
 from fencepost.engines.sqlite import transfer
 from fencepost.engines.sqlite._sync.engine import Engine
-from tests.support.interruption import ACTS, TTL, Party, Scene, Waiter, every_point, interrupt_at
+from tests.support.interruption import ACTS, TTL, Act, Party, Scene, Waiter, every_point, interrupt_at
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore::pytest.PytestUnraisableExceptionWarning", "ignore::ResourceWarning", "ignore::fencepost.FencepostWarning"
@@ -61,22 +62,28 @@ def joining_a_relay(scene: Scene) -> Any:
 
 
 @pytest.mark.parametrize("act", ACTS)
-def test_an_interruption_at_any_point_shuts_nobody_out(path, act):
+def test_an_interruption_at_any_point_shuts_nobody_out(path: Path, act: Act) -> None:
     assert every_point(lambda: at(path), act, locked) > 10
 
 
 @pytest.mark.parametrize("act", [releasing_in_a_relay, joining_a_relay])
-def test_an_interruption_at_any_point_of_the_fast_lane_shuts_nobody_out(path, act, monkeypatch):
+def test_an_interruption_at_any_point_of_the_fast_lane_shuts_nobody_out(
+    path: Path, act: Act, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(transfer, "QUICK", float("inf"))
     assert every_point(lambda: at(path), act, locked) > 10
 
 
-def test_an_interruption_at_any_point_of_making_the_file_leaves_one_that_works(tmp_path):
+def test_an_interruption_at_any_point_of_making_the_file_leaves_one_that_works(tmp_path: Path) -> None:
     for point in itertools.count():
         path = tmp_path / str(point) / "locks.db"
         made: list[Party] = []
         engine = at(path)
-        where = interrupt_at(point, lambda engine=engine, made=made: made.append(Party(engine)))
+
+        def enter(engine: Engine = engine, made: list[Party] = made) -> None:
+            made.append(Party(engine))
+
+        where = interrupt_at(point, enter)
         assert not locked(engine), where
         for party in (Party(at(path)), Party(engine)):
             assert party.engine.release(party.hold(Ask("it"))), where

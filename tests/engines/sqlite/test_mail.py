@@ -7,12 +7,13 @@ import socket
 import sqlite3
 import threading
 import time
+from pathlib import Path
 
 import pytest
 
 from fencepost import EngineError, Unavailable
 from fencepost._runtime import aio
-from fencepost.contract.answer import Cell, Gone, Granted, Queued
+from fencepost.contract.answer import Busy, Cell, Gone, Granted, Queued
 from fencepost.core.claim import Ask, Claim, Mode, Request
 from fencepost.core.holder import Holder
 from fencepost.core.url import Url
@@ -20,6 +21,7 @@ from fencepost.engines.sqlite import claim as claim_module
 from fencepost.engines.sqlite import mailbox
 from fencepost.engines.sqlite._async.engine import AsyncEngine
 from fencepost.testing.condition import until
+from tests.engines.sqlite.conftest import MakeUser, StartChild
 from tests.support.sqlite.shut import shut_gate
 
 # Leases are 60 s, and so long do those wait whom nobody tells.
@@ -27,7 +29,7 @@ AT_ONCE = 20.0
 LONG = 60.0
 
 
-def test_a_grant_is_told_by_letter_without_looking(user, monkeypatch):
+def test_a_grant_is_told_by_letter_without_looking(user: MakeUser, monkeypatch: pytest.MonkeyPatch) -> None:
     one, two = user(), user()
     claim = one.hold("it")
     queued = two.queue("it")
@@ -36,7 +38,7 @@ def test_a_grant_is_told_by_letter_without_looking(user, monkeypatch):
     assert isinstance(two.engine.wait(queued, 5.0), Granted)
 
 
-def test_a_full_mailbox_loses_no_grant(user):
+def test_a_full_mailbox_loses_no_grant(user: MakeUser) -> None:
     one, two = user(), user()
     claim = one.hold("it")
     queued = two.queue("it")
@@ -51,16 +53,18 @@ def test_a_full_mailbox_loses_no_grant(user):
 
 
 @pytest.mark.parametrize("names", [1000, 20_000])
-def test_who_is_granted_more_tokens_than_a_letter_holds_is_told_to_look(user, names):
+def test_who_is_granted_more_tokens_than_a_letter_holds_is_told_to_look(user: MakeUser, names: int) -> None:
     one, two = user(), user()
     two.hold("it")
     box = two.engine._mailbox
     box.open()
     assert one.engine._mailbox.send(mailbox.Letter(box.name, "me", 7, tuple([10**18] * names)))
-    assert mailbox.read(box.take()) == (("me", 7), ())
+    letter = box.take()
+    assert letter is not None
+    assert mailbox.read(letter) == (("me", 7), ())
 
 
-def test_a_sender_with_many_unread_letters_elsewhere_still_sends(user):
+def test_a_sender_with_many_unread_letters_elsewhere_still_sends(user: MakeUser) -> None:
     one = user()
     one.hold("it")
     sleepers = [user() for _ in range(3)]
@@ -77,12 +81,20 @@ def test_a_sender_with_many_unread_letters_elsewhere_still_sends(user):
 
 
 @pytest.mark.parametrize(("length", "looks"), [(mailbox.LONGEST - 1, 0), (mailbox.LONGEST, 1)])
-def test_a_letter_that_is_too_long_to_read_makes_its_reader_look(user, monkeypatch, length, looks):
+def test_a_letter_that_is_too_long_to_read_makes_its_reader_look(
+    user: MakeUser, monkeypatch: pytest.MonkeyPatch, length: int, looks: int
+) -> None:
     one, two = user(), user()
     claim = one.hold("it")
     queued = two.queue("it")
-    look, looked = two.engine._claims.look_again, []
-    monkeypatch.setattr(two.engine._claims, "look_again", lambda request: looked.append(request) or look(request))
+    look = two.engine._claims.look_again
+    looked: list[Request] = []
+
+    def look_again(request: Request) -> Granted | Queued | Busy | Gone:
+        looked.append(request)
+        return look(request)
+
+    monkeypatch.setattr(two.engine._claims, "look_again", look_again)
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sender:
         sender.sendto(b"x" * length, two.engine._mailbox._prefix + two.engine._mailbox.name)
     one.engine.release(claim)
@@ -91,7 +103,7 @@ def test_a_letter_that_is_too_long_to_read_makes_its_reader_look(user, monkeypat
     assert len(looked) == looks
 
 
-def test_a_mailbox_that_nobody_reads_any_more_passes_the_grant_on(user):
+def test_a_mailbox_that_nobody_reads_any_more_passes_the_grant_on(user: MakeUser) -> None:
     one, two, three = user(), user(), user()
     claim = one.hold("it")
     two.queue("it")
@@ -102,7 +114,9 @@ def test_a_mailbox_that_nobody_reads_any_more_passes_the_grant_on(user):
     assert [standing.claim.holder for standing in one.engine.look("it").holders] == [three.holder]
 
 
-def test_a_letter_that_cannot_be_delivered_keeps_nobody_else_from_being_told(user, monkeypatch):
+def test_a_letter_that_cannot_be_delivered_keeps_nobody_else_from_being_told(
+    user: MakeUser, monkeypatch: pytest.MonkeyPatch
+) -> None:
     one, two, three = user(), user(), user()
     claim = one.hold("it")
     two.queue(Ask("it", Mode.SHARED))
@@ -119,7 +133,9 @@ def test_a_letter_that_cannot_be_delivered_keeps_nobody_else_from_being_told(use
     assert isinstance(three.engine.wait(queued, AT_ONCE), Granted)
 
 
-def test_a_letter_that_nobody_could_look_after_is_made_up_for_by_whatever_is_done_next(user, monkeypatch):
+def test_a_letter_that_nobody_could_look_after_is_made_up_for_by_whatever_is_done_next(
+    user: MakeUser, monkeypatch: pytest.MonkeyPatch
+) -> None:
     one, two, three = user(), user(), user()
     claim = one.hold("it")
     two.queue("it")
@@ -137,7 +153,9 @@ def test_a_letter_that_nobody_could_look_after_is_made_up_for_by_whatever_is_don
     assert isinstance(three.engine.wait(queued, AT_ONCE), Granted)
 
 
-async def test_a_cell_that_was_changed_by_a_task_that_is_cancelled_tells_all_who_watch_it(path, monkeypatch):
+async def test_a_cell_that_was_changed_by_a_task_that_is_cancelled_tells_all_who_watch_it(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     engine = AsyncEngine(Url("sqlite", path=str(path)), clock=aio.BootClock(), patience=30.0)
     empty = await engine.cells.read("it")
     watching = asyncio.create_task(engine.cells.watch("it", empty.version, LONG))
@@ -150,8 +168,8 @@ async def test_a_cell_that_was_changed_by_a_task_that_is_cancelled_tells_all_who
         loop.call_soon_threadsafe(watched.set)
         return found
 
-    def stop(*change: object) -> object:
-        done = write(*change)
+    def stop(key: str, value: str | None, version: int) -> tuple[Cell | None, list[str]]:
+        done = write(key, value, version)
         begun.set()
         assert go_on.wait(LONG)
         return done
@@ -168,7 +186,7 @@ async def test_a_cell_that_was_changed_by_a_task_that_is_cancelled_tells_all_who
     await engine.close()
 
 
-def test_a_letter_to_one_who_has_moved_follows_it(user, path):
+def test_a_letter_to_one_who_has_moved_follows_it(user: MakeUser, path: Path) -> None:
     one, two = user(), user()
     one.hold("it")
     queued = two.queue("it")
@@ -179,8 +197,10 @@ def test_a_letter_to_one_who_has_moved_follows_it(user, path):
     assert two.engine._mailbox.take() is not None
 
 
-def test_whoever_has_no_descriptor_left_tells_the_next_all_the_same(user, monkeypatch):
-    def none_left():
+def test_whoever_has_no_descriptor_left_tells_the_next_all_the_same(
+    user: MakeUser, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def none_left() -> None:
         raise OSError(errno.EMFILE, "too many open files")
 
     one, two = user(), user()
@@ -192,7 +212,7 @@ def test_whoever_has_no_descriptor_left_tells_the_next_all_the_same(user, monkey
     assert isinstance(two.engine.wait(queued, AT_ONCE), Granted)
 
 
-def test_boxes_of_the_dead_are_cleared_away(user, child, path):
+def test_boxes_of_the_dead_are_cleared_away(user: MakeUser, child: StartChild, path: Path) -> None:
     one = user()
     one.hold("it")
     waiter = child("wait")
@@ -204,7 +224,7 @@ def test_boxes_of_the_dead_are_cleared_away(user, child, path):
     assert os.listdir(folder) == []
 
 
-def test_a_closed_engine_leaves_no_box(user, path):
+def test_a_closed_engine_leaves_no_box(user: MakeUser, path: Path) -> None:
     one, two = user(), user()
     one.hold("it")
     two.queue("it")
@@ -212,7 +232,7 @@ def test_a_closed_engine_leaves_no_box(user, path):
     assert os.listdir(path.with_name("locks.db-mail")) == []
 
 
-def test_letters_that_are_none_of_ours_are_ignored(user):
+def test_letters_that_are_none_of_ours_are_ignored(user: MakeUser) -> None:
     one, two = user(), user()
     claim = one.hold("it")
     queued = two.queue("it")
@@ -223,11 +243,11 @@ def test_letters_that_are_none_of_ours_are_ignored(user):
     assert isinstance(two.engine.wait(queued, 5.0), Granted)
 
 
-def test_ten_threads_waiting_in_one_engine_are_served_in_turn(user):
+def test_ten_threads_waiting_in_one_engine_are_served_in_turn(user: MakeUser) -> None:
     one, two = user(), user()
     claims = [one.hold(f"name {number}") for number in range(10)]
     queued = [two.queue(f"name {number}") for number in range(10)]
-    answers = {}
+    answers: dict[int, Granted | Queued | Gone] = {}
     threads = [
         threading.Thread(target=lambda n=number: answers.__setitem__(n, two.engine.wait(queued[n], 10.0)))
         for number in range(10)
@@ -242,7 +262,7 @@ def test_ten_threads_waiting_in_one_engine_are_served_in_turn(user):
     assert not two.engine._queue.places
 
 
-def test_threads_of_one_engine_that_wait_for_one_name_are_served_in_order(user):
+def test_threads_of_one_engine_that_wait_for_one_name_are_served_in_order(user: MakeUser) -> None:
     one, two = user(), user()
     first = one.hold("it")
     queued = [two.queue("it") for _ in range(10)]
@@ -253,6 +273,7 @@ def test_threads_of_one_engine_that_wait_for_one_name_are_served_in_order(user):
         while isinstance(answer, Queued):
             answer = two.engine.wait(answer, 10.0)
         order.append(place.request.serial)
+        assert isinstance(answer, Granted)
         (token,) = answer.tokens
         two.engine.release(Claim(two.holder, place.request.serial, Ask("it"), token))
 
@@ -265,7 +286,7 @@ def test_threads_of_one_engine_that_wait_for_one_name_are_served_in_order(user):
     assert order == [place.request.serial for place in queued]
 
 
-def test_closing_the_lease_ends_all_of_its_waits(user):
+def test_closing_the_lease_ends_all_of_its_waits(user: MakeUser) -> None:
     one, two = user(), user()
     answers = []
     one.hold("a")
@@ -283,7 +304,7 @@ def test_closing_the_lease_ends_all_of_its_waits(user):
     assert [type(answer) for answer in answers] == [Gone, Gone]
 
 
-def test_a_withdrawn_request_is_not_granted_by_a_late_letter(user):
+def test_a_withdrawn_request_is_not_granted_by_a_late_letter(user: MakeUser) -> None:
     one, two = user(), user()
     claim = one.hold("it")
     queued = two.queue("it")
@@ -293,7 +314,7 @@ def test_a_withdrawn_request_is_not_granted_by_a_late_letter(user):
     assert one.engine.look("it").holders == ()
 
 
-def test_whoever_stood_behind_one_who_withdrew_watches_the_next(user, child):
+def test_whoever_stood_behind_one_who_withdrew_watches_the_next(user: MakeUser, child: StartChild) -> None:
     holder = child("hold")
     holder.hears()
     one, two = user(), user()
@@ -307,7 +328,7 @@ def test_whoever_stood_behind_one_who_withdrew_watches_the_next(user, child):
     assert isinstance(two.engine.wait(news, 5.0), Granted)
 
 
-def test_a_gap_in_the_middle_of_the_line_is_told_to_whoever_stood_behind_it(user):
+def test_a_gap_in_the_middle_of_the_line_is_told_to_whoever_stood_behind_it(user: MakeUser) -> None:
     one, two, three, four = user(), user(), user(), user()
     one.hold("it")
     two.queue("it")
@@ -316,10 +337,13 @@ def test_a_gap_in_the_middle_of_the_line_is_told_to_whoever_stood_behind_it(user
     started_at = time.monotonic()
     news = four.engine.wait(last, LONG)
     assert time.monotonic() - started_at < AT_ONCE
+    assert isinstance(news, Queued)
     assert [claim.holder for claim in news.ahead] == [two.holder]
 
 
-def test_a_grant_whose_letter_was_never_sent_is_found_when_the_waiter_looks(user, monkeypatch):
+def test_a_grant_whose_letter_was_never_sent_is_found_when_the_waiter_looks(
+    user: MakeUser, monkeypatch: pytest.MonkeyPatch
+) -> None:
     one, two = user(), user()
     claim = one.hold("it")
     queued = two.queue("it")
@@ -328,7 +352,7 @@ def test_a_grant_whose_letter_was_never_sent_is_found_when_the_waiter_looks(user
     assert isinstance(two.engine.wait(queued, 0.1), Granted)
 
 
-def test_seventy_readers_are_let_in_together_and_a_writer_behind_them_is_not(user):
+def test_seventy_readers_are_let_in_together_and_a_writer_behind_them_is_not(user: MakeUser) -> None:
     one, two = user(), user()
     claim = one.hold("it")
     readers = [two.queue(Ask("it", Mode.SHARED)) for _ in range(70)]
@@ -341,7 +365,7 @@ def test_seventy_readers_are_let_in_together_and_a_writer_behind_them_is_not(use
     assert all(isinstance(two.engine.wait(each, 5.0), Granted) for each in readers)
 
 
-def test_a_request_for_several_names_is_granted_whole_and_not_overtaken(user):
+def test_a_request_for_several_names_is_granted_whole_and_not_overtaken(user: MakeUser) -> None:
     one, two, three = user(), user(), user()
     a, b = one.hold("a"), one.hold("b")
     both = two.queue("a", "b")
@@ -360,7 +384,9 @@ def test_a_request_for_several_names_is_granted_whole_and_not_overtaken(user):
     assert isinstance(answer, Granted)
 
 
-def test_a_request_that_failed_after_it_was_queued_keeps_one_place(user, monkeypatch):
+def test_a_request_that_failed_after_it_was_queued_keeps_one_place(
+    user: MakeUser, monkeypatch: pytest.MonkeyPatch
+) -> None:
     one, two = user(), user()
     claim = one.hold("it")
     two.engine.withdraw(two.queue("it").request)
@@ -378,27 +404,35 @@ def test_a_request_that_failed_after_it_was_queued_keeps_one_place(user, monkeyp
     assert isinstance(two.engine.wait(queued, 5.0), Granted)
 
 
-def test_an_ask_that_can_never_be_granted_waits_without_turning(user, monkeypatch):
+def test_an_ask_that_can_never_be_granted_waits_without_turning(
+    user: MakeUser, monkeypatch: pytest.MonkeyPatch
+) -> None:
     one = user()
     queued = one.queue(Ask("it", Mode.COUNTED, weight=3, limit=2))
-    looks = []
+    looks: list[Request] = []
     settle = one.engine._claims.look_again
-    monkeypatch.setattr(one.engine._claims, "look_again", lambda each: looks.append(each) or settle(each))
+
+    def look_again(request: Request) -> Granted | Queued | Busy | Gone:
+        looks.append(request)
+        return settle(request)
+
+    monkeypatch.setattr(one.engine._claims, "look_again", look_again)
     assert isinstance(one.engine.wait(queued, 0.05), Queued)
     assert len(looks) == 1
 
 
-async def test_when_the_task_that_reads_is_cancelled_another_reads_on(user, path):
+async def test_when_the_task_that_reads_is_cancelled_another_reads_on(user: MakeUser, path: Path) -> None:
     one = user()
     claim = one.hold("it")
     other = one.hold("other")
     engine = AsyncEngine(Url("sqlite", path=str(path)), clock=aio.BootClock(), patience=30.0)
     holder = Holder("asynchronous", "tasks")
     await engine.lease_open(holder, LONG)
-    queued = [
-        await engine.claim(Request(holder, serial, (Ask(name),)), wait=True)
-        for serial, name in enumerate(("other", "it", "it"), 1)
-    ]
+    queued: list[Queued] = []
+    for serial, name in enumerate(("other", "it", "it"), 1):
+        place = await engine.claim(Request(holder, serial, (Ask(name),)), wait=True)
+        assert isinstance(place, Queued)
+        queued.append(place)
     tasks = [asyncio.create_task(engine.wait(each, LONG)) for each in queued]
     for _ in range(3):
         await asyncio.sleep(0)
@@ -419,7 +453,7 @@ async def test_when_the_task_that_reads_is_cancelled_another_reads_on(user, path
     await engine.close()
 
 
-async def test_a_busy_gate_does_not_block_the_event_loop(path):
+async def test_a_busy_gate_does_not_block_the_event_loop(path: Path) -> None:
     engine = AsyncEngine(Url("sqlite", path=str(path)), clock=aio.BootClock(), patience=30.0)
     await engine.lease_open(Holder("asynchronous", "tasks"), LONG)
     with shut_gate(path):
@@ -431,13 +465,18 @@ async def test_a_busy_gate_does_not_block_the_event_loop(path):
     await engine.close()
 
 
-def test_letters_that_come_one_by_one_stir_nobody_they_are_not_for(user):
+def test_letters_that_come_one_by_one_stir_nobody_they_are_not_for(user: MakeUser) -> None:
     one, two = user(), user()
     one.hold("idle")
     idle = two.queue("idle")
-    looks = []
-    look_again = two.engine._claims.look_again
-    two.engine._claims.look_again = lambda request: looks.append(request.serial) or look_again(request)
+    looks: list[int] = []
+    look = two.engine._claims.look_again
+
+    def look_again(request: Request) -> Granted | Queued | Busy | Gone:
+        looks.append(request.serial)
+        return look(request)
+
+    two.engine._claims.look_again = look_again  # type: ignore[method-assign]
     reader = threading.Thread(target=two.engine.wait, args=(idle, LONG))
     reader.start()
     until(lambda: two.engine._room._reader)

@@ -1,11 +1,16 @@
 """Priorities where the short ways assume the order of arrival: the hand-over, the relay, the quick place."""
 
+from collections.abc import Callable
+from pathlib import Path
+
 import pytest
 
 from fencepost.contract.answer import Queued
-from fencepost.core.claim import Ask, Claim, Mode
+from fencepost.core.claim import Ask, Mode
 from fencepost.core.priority import BAND
 from fencepost.engines.sqlite import gate, transfer
+from tests.engines.sqlite.conftest import MakeUser
+from tests.support.claim import GrantedClaim
 from tests.support.sqlite.user import User
 
 
@@ -13,12 +18,12 @@ def queue(user: User, priority: int, ask: Ask | str = "it") -> Queued:
     return user.queue(ask, priority=priority)
 
 
-def granted(user: User, queued: Queued) -> Claim:
+def granted(user: User, queued: Queued) -> GrantedClaim:
     return user.granted(queued)
 
 
 @pytest.fixture
-def seasoned(user):
+def seasoned(user: MakeUser) -> Callable[[], User]:
     """Users who have waited before, and so may go the short ways."""
 
     def make() -> User:
@@ -39,7 +44,7 @@ def line(user: User) -> list[tuple[str, int]]:
 
 
 @pytest.mark.parametrize("mode", [Mode.EXCLUSIVE, Mode.SHARED])
-def test_whoever_was_first_in_line_is_not_told_once_it_was_overtaken(user, mode):
+def test_whoever_was_first_in_line_is_not_told_once_it_was_overtaken(user: MakeUser, mode: Mode) -> None:
     one, two, three = user(), user(), user()
     claim = one.hold("it")
     first = queue(two, 0)
@@ -51,7 +56,9 @@ def test_whoever_was_first_in_line_is_not_told_once_it_was_overtaken(user, mode)
     assert granted(two, first).token > other.token
 
 
-def test_a_higher_one_ends_the_relay_of_a_name_and_goes_first(seasoned, monkeypatch):
+def test_a_higher_one_ends_the_relay_of_a_name_and_goes_first(
+    seasoned: Callable[[], User], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(transfer, "QUICK", float("inf"))
     one, two, three, four = (seasoned() for _ in range(4))
     claim = one.hold("it")
@@ -70,7 +77,7 @@ def test_a_higher_one_ends_the_relay_of_a_name_and_goes_first(seasoned, monkeypa
         assert each.engine.release(granted(each, queued))
 
 
-def test_a_higher_one_does_not_take_the_quick_place_of_a_plain_one(seasoned):
+def test_a_higher_one_does_not_take_the_quick_place_of_a_plain_one(seasoned: Callable[[], User]) -> None:
     one, two, three = seasoned(), seasoned(), seasoned()
     claim = one.hold("it")
     plain = queue(two, 0)
@@ -81,7 +88,9 @@ def test_a_higher_one_does_not_take_the_quick_place_of_a_plain_one(seasoned):
         assert each.engine.release(granted(each, queued))
 
 
-def test_a_plain_one_takes_its_place_before_a_lower_one_and_that_one_learns_whom_to_watch(seasoned, took):
+def test_a_plain_one_takes_its_place_before_a_lower_one_and_that_one_learns_whom_to_watch(
+    seasoned: Callable[[], User], took: Callable[[], float]
+) -> None:
     one, two, three = seasoned(), seasoned(), seasoned()
     claim = one.hold("it")
     low = queue(two, -1)
@@ -97,7 +106,9 @@ def test_a_plain_one_takes_its_place_before_a_lower_one_and_that_one_learns_whom
     assert two.engine.release(granted(two, low))
 
 
-def test_the_turn_of_a_low_one_does_not_push_tokens_ahead_when_the_gate_is_lost(path, user, monkeypatch):
+def test_the_turn_of_a_low_one_does_not_push_tokens_ahead_when_the_gate_is_lost(
+    path: Path, user: MakeUser, monkeypatch: pytest.MonkeyPatch
+) -> None:
     one, two = user(), user()
     claim = one.hold("it")
     queue(two, -100)

@@ -3,6 +3,7 @@
 import threading
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -11,15 +12,20 @@ from fencepost.core.claim import Ask, Claim, Mode
 from fencepost.engines.sqlite import gate, transfer
 from fencepost.engines.sqlite.relay import ROOM
 from fencepost.errors import FencepostWarning
+from tests.engines.sqlite.conftest import MakeUser, StartChild
+from tests.support.claim import GrantedClaim
+from tests.support.sqlite.clock import Clock
 from tests.support.sqlite.user import User
 
 # Leases are 60 s, and so long do those wait whom nobody tells.
 AT_ONCE = 20.0
 SHORT = 30.0
 
+MakeRelay = Callable[..., tuple[GrantedClaim, User, Queued, User]]
+
 
 @pytest.fixture(autouse=True)
-def every_pace_is_quick(monkeypatch):
+def every_pace_is_quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(transfer, "QUICK", float("inf"))
 
 
@@ -27,7 +33,7 @@ def in_relay(user: User, name: str = "it") -> bool:
     return user.engine._store.tracks.relay_of(name) is not None
 
 
-def granted(user: User, queued: Queued) -> Claim:
+def granted(user: User, queued: Queued) -> GrantedClaim:
     return user.granted(queued)
 
 
@@ -37,10 +43,10 @@ def holders_and_waiters(user: User, name: str = "it") -> tuple[list[str], list[s
 
 
 @pytest.fixture
-def relay(user) -> Callable[..., tuple[Claim, User, Queued, User]]:
+def relay(user: MakeUser) -> MakeRelay:
     """A name in a relay: the claim of who holds it, its user, and the place of another who waits, and that user."""
 
-    def make(holder: User | None = None, waiter: User | None = None) -> tuple[Claim, User, Queued, User]:
+    def make(holder: User | None = None, waiter: User | None = None) -> tuple[GrantedClaim, User, Queued, User]:
         one, two, three = user(), holder or user(), waiter or user()
         first = one.hold("it")
         second, third = two.queue("it"), three.queue("it")
@@ -51,7 +57,7 @@ def relay(user) -> Callable[..., tuple[Claim, User, Queued, User]]:
     return make
 
 
-def test_a_name_that_changes_hands_slowly_gets_no_relay(user, monkeypatch):
+def test_a_name_that_changes_hands_slowly_gets_no_relay(user: MakeUser, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(transfer, "QUICK", 0.0)
     one, two = user(), user()
     for _ in range(3):
@@ -64,7 +70,9 @@ def test_a_name_that_changes_hands_slowly_gets_no_relay(user, monkeypatch):
 
 # A waiter that gets no processor for too long looks into the state file, as it should.
 @pytest.mark.calm
-def test_waiters_in_a_relay_are_served_in_turn_without_the_state_file(user, relay, monkeypatch):
+def test_waiters_in_a_relay_are_served_in_turn_without_the_state_file(
+    user: MakeUser, relay: MakeRelay, monkeypatch: pytest.MonkeyPatch
+) -> None:
     claim, holder, queued, waiter = relay()
     tokens = [claim.token]
     for each in (holder, waiter):
@@ -77,7 +85,7 @@ def test_waiters_in_a_relay_are_served_in_turn_without_the_state_file(user, rela
     assert tokens == sorted(set(tokens))
 
 
-def test_a_free_name_in_a_relay_is_granted_and_released_there(user, relay):
+def test_a_free_name_in_a_relay_is_granted_and_released_there(user: MakeUser, relay: MakeRelay) -> None:
     claim, holder, queued, waiter = relay()
     assert holder.engine.release(claim)
     claim = granted(waiter, queued)
@@ -95,7 +103,7 @@ def test_a_free_name_in_a_relay_is_granted_and_released_there(user, relay):
     assert holders_and_waiters(holder) == ([three.holder.id], [])
 
 
-def test_an_operator_sees_and_takes_what_is_in_a_relay(user, relay):
+def test_an_operator_sees_and_takes_what_is_in_a_relay(user: MakeUser, relay: MakeRelay) -> None:
     operator = user()
     claim, holder, queued, waiter = relay()
     again = holder.queue("it")
@@ -109,7 +117,7 @@ def test_an_operator_sees_and_takes_what_is_in_a_relay(user, relay):
     assert holder.engine.release(granted(holder, again))
 
 
-def test_how_long_a_name_is_held_counts_from_its_grant(relay, clock):
+def test_how_long_a_name_is_held_counts_from_its_grant(relay: MakeRelay, clock: Clock) -> None:
     claim, holder, _, waiter = relay()
     clock.skip(30.0)
     holder.engine.release(claim)
@@ -118,7 +126,7 @@ def test_how_long_a_name_is_held_counts_from_its_grant(relay, clock):
     assert 0 <= standing.since < 30.0
 
 
-def test_asking_again_in_a_relay_is_answered_the_same(relay):
+def test_asking_again_in_a_relay_is_answered_the_same(relay: MakeRelay) -> None:
     claim, holder, queued, waiter = relay()
     again = holder.queue("it")
     assert in_relay(holder)
@@ -129,7 +137,7 @@ def test_asking_again_in_a_relay_is_answered_the_same(relay):
     assert waiter.engine.claim(queued.request, wait=True) == Granted((first.token,))
 
 
-def test_who_leaves_a_relay_leaves_nothing(relay):
+def test_who_leaves_a_relay_leaves_nothing(relay: MakeRelay) -> None:
     claim, holder, queued, waiter = relay()
     again = holder.queue("it")
     waiter.engine.withdraw(queued.request)
@@ -139,7 +147,7 @@ def test_who_leaves_a_relay_leaves_nothing(relay):
     assert holders_and_waiters(holder) == ([], [])
 
 
-def test_whoever_closes_its_lease_leaves_every_relay(relay):
+def test_whoever_closes_its_lease_leaves_every_relay(relay: MakeRelay) -> None:
     claim, holder, queued, waiter = relay()
     holder.queue("it")
     holder.engine.lease_close(holder.holder)
@@ -147,7 +155,7 @@ def test_whoever_closes_its_lease_leaves_every_relay(relay):
     assert holders_and_waiters(waiter) == ([waiter.holder.id], [])
 
 
-def test_requests_that_are_not_plain_find_their_place_behind_a_relay(user, relay):
+def test_requests_that_are_not_plain_find_their_place_behind_a_relay(user: MakeUser, relay: MakeRelay) -> None:
     both = user()
     claim, holder, queued, waiter = relay()
     shared = holder.queue(Ask("it", Mode.SHARED))
@@ -164,7 +172,7 @@ def test_requests_that_are_not_plain_find_their_place_behind_a_relay(user, relay
     assert len(answer.tokens) == 2
 
 
-def test_one_who_does_not_wait_is_told_who_has_a_name_in_a_relay(user, relay):
+def test_one_who_does_not_wait_is_told_who_has_a_name_in_a_relay(user: MakeUser, relay: MakeRelay) -> None:
     claim, holder, queued, waiter = relay()
     one = user()
     assert one.engine.claim(one.request("it"), wait=False) == Busy(
@@ -174,7 +182,7 @@ def test_one_who_does_not_wait_is_told_who_has_a_name_in_a_relay(user, relay):
     assert holder.engine.release(claim)
 
 
-def test_one_who_never_waited_before_is_told_its_grant_in_a_relay(user, relay):
+def test_one_who_never_waited_before_is_told_its_grant_in_a_relay(user: MakeUser, relay: MakeRelay) -> None:
     newcomer = user()
     claim, holder, queued, waiter = relay()
     last = newcomer.queue("it")
@@ -183,7 +191,7 @@ def test_one_who_never_waited_before_is_told_its_grant_in_a_relay(user, relay):
     assert isinstance(newcomer.engine.wait(last, 10.0), Granted)
 
 
-def test_a_relay_that_is_full_goes_on_in_the_state_file(user, relay):
+def test_a_relay_that_is_full_goes_on_in_the_state_file(user: MakeUser, relay: MakeRelay) -> None:
     claim, holder, queued, waiter = relay()
     crowd = [(holder, holder.queue("it")) for _ in range(ROOM + 5)]
     holder.engine.release(claim)
@@ -195,7 +203,7 @@ def test_a_relay_that_is_full_goes_on_in_the_state_file(user, relay):
     assert tokens == sorted(set(tokens))
 
 
-def test_two_names_of_one_slot_do_not_mix(user):
+def test_two_names_of_one_slot_do_not_mix(user: MakeUser) -> None:
     one, two = user(), user()
     tracks = one.engine._store.tracks
     same = [name for name in map(str, range(100)) if tracks.slot_for(name) is tracks.slot_for("0")][:2]
@@ -208,7 +216,7 @@ def test_two_names_of_one_slot_do_not_mix(user):
         assert two.engine.release(granted(two, queued[name]))
 
 
-def test_a_lease_renewed_while_it_waited_in_a_relay_is_served(user, relay, clock):
+def test_a_lease_renewed_while_it_waited_in_a_relay_is_served(user: MakeUser, relay: MakeRelay, clock: Clock) -> None:
     claim, holder, queued, waiter = relay(waiter=user(ttl=SHORT))
     assert waiter.engine.lease_renew(waiter.holder, 60.0, ()).alive
     clock.skip(SHORT)
@@ -216,7 +224,9 @@ def test_a_lease_renewed_while_it_waited_in_a_relay_is_served(user, relay, clock
     assert granted(waiter, queued).token > claim.token
 
 
-def test_a_lease_that_ended_while_it_waited_in_a_relay_is_passed_over(user, relay, clock):
+def test_a_lease_that_ended_while_it_waited_in_a_relay_is_passed_over(
+    user: MakeUser, relay: MakeRelay, clock: Clock
+) -> None:
     claim, holder, queued, waiter = relay(waiter=user(ttl=SHORT))
     again = holder.queue("it")
     clock.skip(SHORT)
@@ -226,7 +236,7 @@ def test_a_lease_that_ended_while_it_waited_in_a_relay_is_passed_over(user, rela
     assert isinstance(waiter.engine.wait(queued, 0.1), Gone)
 
 
-def test_a_holder_whose_lease_ended_releases_nothing_in_a_relay(user, relay, clock):
+def test_a_holder_whose_lease_ended_releases_nothing_in_a_relay(user: MakeUser, relay: MakeRelay, clock: Clock) -> None:
     claim, holder, queued, waiter = relay(holder=user(ttl=SHORT))
     clock.skip(SHORT)
     first = granted(waiter, queued)
@@ -235,14 +245,16 @@ def test_a_holder_whose_lease_ended_releases_nothing_in_a_relay(user, relay, clo
     assert holders_and_waiters(waiter) == ([waiter.holder.id], [])
 
 
-def test_a_grant_in_a_relay_whose_letter_was_never_sent_is_found(relay, monkeypatch):
+def test_a_grant_in_a_relay_whose_letter_was_never_sent_is_found(
+    relay: MakeRelay, monkeypatch: pytest.MonkeyPatch
+) -> None:
     claim, holder, queued, waiter = relay()
     monkeypatch.setattr(holder.engine, "_post", lambda letters: None)
     holder.engine.release(claim)
     assert isinstance(waiter.engine.wait(queued, 0.1), Granted)
 
 
-def test_a_letter_of_a_relay_that_nobody_can_get_passes_the_name_on(user, relay):
+def test_a_letter_of_a_relay_that_nobody_can_get_passes_the_name_on(user: MakeUser, relay: MakeRelay) -> None:
     claim, holder, _, waiter = relay()
     again = holder.queue("it")
     waiter.engine._mailbox.inbox.close()
@@ -250,7 +262,9 @@ def test_a_letter_of_a_relay_that_nobody_can_get_passes_the_name_on(user, relay)
     assert granted(holder, again).token > claim.token
 
 
-def test_after_the_state_file_was_deleted_relays_are_gone_and_tokens_go_on(path, user, relay, monkeypatch):
+def test_after_the_state_file_was_deleted_relays_are_gone_and_tokens_go_on(
+    path: Path, user: MakeUser, relay: MakeRelay, monkeypatch: pytest.MonkeyPatch
+) -> None:
     claim, holder, _, _ = relay()
     holder.queue("it")
     path.unlink()
@@ -259,7 +273,7 @@ def test_after_the_state_file_was_deleted_relays_are_gone_and_tokens_go_on(path,
     assert isinstance(holder.engine.claim(holder.request("it"), wait=True), Gone)
 
 
-def test_a_relay_goes_on_until_somebody_finds_that_the_state_file_was_deleted(path, relay):
+def test_a_relay_goes_on_until_somebody_finds_that_the_state_file_was_deleted(path: Path, relay: MakeRelay) -> None:
     claim, holder, queued, waiter = relay()
     holder.queue("it")
     path.unlink()
@@ -268,7 +282,9 @@ def test_a_relay_goes_on_until_somebody_finds_that_the_state_file_was_deleted(pa
     assert granted(waiter, queued).token > claim.token
 
 
-def test_a_lease_of_before_the_state_file_was_made_anew_joins_no_relay_of_the_new_one(path, relay):
+def test_a_lease_of_before_the_state_file_was_made_anew_joins_no_relay_of_the_new_one(
+    path: Path, relay: MakeRelay
+) -> None:
     _, holder, _, _ = relay()
     holder.queue("it")
     path.unlink()
@@ -276,7 +292,9 @@ def test_a_lease_of_before_the_state_file_was_made_anew_joins_no_relay_of_the_ne
     assert isinstance(holder.engine.claim(holder.request("it"), wait=True), Gone)
 
 
-def test_a_release_of_before_the_state_file_was_made_anew_changes_no_relay_of_the_new_one(path, relay):
+def test_a_release_of_before_the_state_file_was_made_anew_changes_no_relay_of_the_new_one(
+    path: Path, relay: MakeRelay
+) -> None:
     claim, holder, queued, waiter = relay()
     holder.queue("it")
     path.unlink()
@@ -286,7 +304,9 @@ def test_a_release_of_before_the_state_file_was_made_anew_changes_no_relay_of_th
     assert holders_and_waiters(newcomer) == ([newcomer.holder.id], [second.holder.id])
 
 
-def test_after_the_gate_was_deleted_under_a_relay_nobody_holds_anything(path, user, relay, monkeypatch):
+def test_after_the_gate_was_deleted_under_a_relay_nobody_holds_anything(
+    path: Path, user: MakeUser, relay: MakeRelay, monkeypatch: pytest.MonkeyPatch
+) -> None:
     claim, holder, _, _ = relay()
     path.with_name("locks.db-gate").unlink()
     monkeypatch.setattr(gate, "wall_us", lambda: 1)
@@ -296,7 +316,9 @@ def test_after_the_gate_was_deleted_under_a_relay_nobody_holds_anything(path, us
     assert not holder.engine.lease_renew(holder.holder, 30.0, (claim,)).alive
 
 
-def test_relays_of_another_boot_are_gone(path, user, relay, monkeypatch, tmp_path):
+def test_relays_of_another_boot_are_gone(
+    path: Path, user: MakeUser, relay: MakeRelay, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     claim, *_ = relay()
     other_boot = tmp_path / "boot_id"
     other_boot.write_text("11111111-2222-3333-4444-555555555555\n")
@@ -304,7 +326,7 @@ def test_relays_of_another_boot_are_gone(path, user, relay, monkeypatch, tmp_pat
     assert user().token("it") > claim.token
 
 
-def test_a_holder_killed_in_a_relay_is_passed_over(child, user):
+def test_a_holder_killed_in_a_relay_is_passed_over(child: StartChild, user: MakeUser) -> None:
     one, two = user(), user()
     first = one.hold("it")
     killed = child("wait")
@@ -323,7 +345,7 @@ def test_a_holder_killed_in_a_relay_is_passed_over(child, user):
     assert time.monotonic() - killed_at < AT_ONCE
 
 
-def test_threads_of_one_engine_hand_a_name_around_in_a_relay(user, relay):
+def test_threads_of_one_engine_hand_a_name_around_in_a_relay(user: MakeUser, relay: MakeRelay) -> None:
     claim, holder, queued, waiter = relay()
     waiter.engine.withdraw(queued.request)
     holder.engine.release(claim)

@@ -4,13 +4,15 @@ import itertools
 import os
 import signal
 from collections.abc import Callable
-from typing import Any
+from pathlib import Path
+from typing import Any, cast
 
 import pytest
 
 from fencepost.contract.answer import Granted, Queued
 from fencepost.core.claim import Claim
 from fencepost.engines.sqlite import transfer
+from tests.engines.sqlite.conftest import MakeUser
 from tests.support.sqlite.user import User
 
 Act = Callable[[User, Claim | None], object]
@@ -22,7 +24,7 @@ class Fuse:
     def __init__(self, user: User, steps: int) -> None:
         store = user.engine._store
         self._left = itertools.count(steps, -1)
-        self._words, store.gate.words = store.gate.words, self
+        self._words, store.gate.words = store.gate.words, cast("memoryview[int]", self)
         self._execute, store.execute = store.execute, self.execute
 
     def __getitem__(self, at: int) -> int:
@@ -44,7 +46,7 @@ class Fuse:
 class Mortal:
     """A forked process with an engine of its own. It stands in line for the name; told to, it does what kills it."""
 
-    def __init__(self, path, act: Act, steps: int, *, stays: bool) -> None:
+    def __init__(self, path: Path, act: Act, steps: int, *, stays: bool) -> None:
         tell, self._hear = os.pipe()[::-1]
         self._wait, self._tell = os.pipe()
         self.pid = os.fork()
@@ -56,7 +58,7 @@ class Mortal:
                 os._exit(1)
         os.close(tell)
 
-    def _live(self, path, act: Act, steps: int, stays: bool, tell: int) -> None:
+    def _live(self, path: Path, act: Act, steps: int, stays: bool, tell: int) -> None:
         user = User(path)
         answer: object = user.engine.claim(user.request("it"), wait=True)
         claim = None
@@ -64,12 +66,12 @@ class Mortal:
             user.engine.withdraw(answer.request)
         os.write(tell, b"x")
         if stays:
-            serial, asks = answer.request[1:3] if isinstance(answer, Queued) else (None, None)
+            request = answer.request if isinstance(answer, Queued) else None
             while isinstance(answer, Queued):
                 answer = user.engine.wait(answer, 10.0)
             assert isinstance(answer, Granted)
-            if serial is not None:
-                claim = Claim(user.holder, serial, asks[0], answer.tokens[0])
+            if request is not None:
+                claim = Claim(user.holder, request.serial, request.asks[0], answer.tokens[0])
             else:
                 (standing,) = user.engine.look("it").holders
                 claim = standing.claim
@@ -130,14 +132,16 @@ def serve(queue: list[tuple[User, Queued]], token: int, *, looks: bool = True) -
 
 
 @pytest.fixture(autouse=True)
-def every_pace_is_quick(monkeypatch):
+def every_pace_is_quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(transfer, "QUICK", float("inf"))
 
 
 @pytest.mark.parametrize("act", [release, look, stop_using_it])
 @pytest.mark.parametrize("in_relay", [True, False])
 @pytest.mark.parametrize("looks", [True, False])
-def test_a_holder_killed_at_any_step_is_followed_by_whoever_is_next(path, user, act, in_relay, looks):
+def test_a_holder_killed_at_any_step_is_followed_by_whoever_is_next(
+    path: Path, user: MakeUser, act: Act, in_relay: bool, looks: bool
+) -> None:
     for steps in range(100):
         one, two, three = user(), user(), user()
         first = one.hold("it") if in_relay else None
@@ -157,7 +161,7 @@ def test_a_holder_killed_at_any_step_is_followed_by_whoever_is_next(path, user, 
     assert 1 < steps < 100
 
 
-def test_one_who_is_killed_at_any_step_of_joining_a_relay_takes_nothing(path, user):
+def test_one_who_is_killed_at_any_step_of_joining_a_relay_takes_nothing(path: Path, user: MakeUser) -> None:
     for steps in range(100):
         one, two, three = user(), user(), user()
         first = one.hold("it")

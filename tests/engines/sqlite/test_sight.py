@@ -4,11 +4,12 @@ import pytest
 
 from fencepost.contract.answer import Renewal
 from fencepost.engines.sqlite import sight
+from tests.engines.sqlite.conftest import MakeUser
 
 pytestmark = pytest.mark.unit
 
 
-def test_a_prefix_is_plain_text_and_names_come_sorted(user):
+def test_a_prefix_is_plain_text_and_names_come_sorted(user: MakeUser) -> None:
     one = user()
     for name in ("a%c", "abc", "a%b", "A%b", "a_", "äb"):
         one.hold(name)
@@ -17,7 +18,7 @@ def test_a_prefix_is_plain_text_and_names_come_sorted(user):
     assert one.engine.names("") == sorted(("a%c", "abc", "a%b", "A%b", "a_", "äb"))
 
 
-def test_a_renewal_tells_which_claim_was_evicted_and_by_whom(user):
+def test_a_renewal_tells_which_claim_was_evicted_and_by_whom(user: MakeUser) -> None:
     one, two = user(), user()
     kept, taken = one.hold("kept"), one.hold("taken")
     assert one.engine.lease_renew(one.holder, 30.0, (kept, taken)) == Renewal(True)
@@ -28,7 +29,7 @@ def test_a_renewal_tells_which_claim_was_evicted_and_by_whom(user):
     assert one.engine.release(kept)
 
 
-def test_the_record_of_evictions_is_bounded(user, monkeypatch):
+def test_the_record_of_evictions_is_bounded(user: MakeUser, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sight, "MOST_EVICTIONS", 3)
     one = user()
     tokens = []

@@ -2,6 +2,7 @@
 
 import os
 import sqlite3
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from fencepost.contract.answer import Gone, Granted
 from fencepost.core.claim import Ask, Mode
 from fencepost.errors import Refused
+from tests.engines.sqlite.conftest import MakeUser
 
 # No statement that comes upon it ends.
 ENDLESS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n"
@@ -35,7 +37,7 @@ def change(path: Any, table: str, column: str, value: object, where: str = "1") 
 
 
 @pytest.mark.parametrize("column", ["started", "namespace", "label", "mailbox"])
-def test_one_whose_own_lease_cannot_be_read_has_none(user, path, column):
+def test_one_whose_own_lease_cannot_be_read_has_none(user: MakeUser, path: Path, column: str) -> None:
     one, two = user(), user()
     one.hold("it")
     change(path, "holder", column, b"\xff")
@@ -44,7 +46,7 @@ def test_one_whose_own_lease_cannot_be_read_has_none(user, path, column):
     assert two.token("it")
 
 
-def test_a_process_with_a_number_that_none_has_is_dead(user, path):
+def test_a_process_with_a_number_that_none_has_is_dead(user: MakeUser, path: Path) -> None:
     one, two = user(), user()
     one.hold("it")
     change(path, "holder", "pid", 2**62, f"id = '{one.holder.id}'")
@@ -55,7 +57,7 @@ def test_a_process_with_a_number_that_none_has_is_dead(user, path):
 
 
 @pytest.mark.parametrize(("column", "value"), [("weight", 10), ("mode", "counted"), ("most", 0)])
-def test_one_whose_place_was_changed_takes_another(user, path, column, value):
+def test_one_whose_place_was_changed_takes_another(user: MakeUser, path: Path, column: str, value: object) -> None:
     one, two = user(), user()
     claim = one.hold(Ask("it", Mode.COUNTED, weight=1, limit=1))
     queued = two.queue(Ask("it", Mode.COUNTED, weight=1, limit=1))
@@ -67,7 +69,7 @@ def test_one_whose_place_was_changed_takes_another(user, path, column, value):
 
 
 @pytest.mark.parametrize(("file", "trap"), TRAPS.values(), ids=TRAPS)
-def test_a_file_in_which_a_statement_would_not_end_is_refused(user, path, file, trap):
+def test_a_file_in_which_a_statement_would_not_end_is_refused(user: MakeUser, path: Path, file: str, trap: str) -> None:
     one = user()
     one.token("it")
     one.engine.cells.write("it", "value", 0)
@@ -83,7 +85,9 @@ def test_a_file_in_which_a_statement_would_not_end_is_refused(user, path, file, 
 @pytest.mark.parametrize("file", ["", "-cells"], ids=["state", "cells"])
 @pytest.mark.parametrize("journal", ["-journal", "-wal", "-shm"])
 @pytest.mark.parametrize("planted", ["pipe", "link"])
-def test_what_stands_in_place_of_a_journal_keeps_nobody_waiting_and_is_not_followed(user, path, file, journal, planted):
+def test_what_stands_in_place_of_a_journal_keeps_nobody_waiting_and_is_not_followed(
+    user: MakeUser, path: Path, file: str, journal: str, planted: str
+) -> None:
     one = user()
     one.token("it")
     one.engine.cells.write("it", "value", 0)

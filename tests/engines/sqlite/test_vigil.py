@@ -1,8 +1,10 @@
 """Whoever comes after the next is called, and stays awake for a moment: for its letter, and not for longer."""
 
+import os
 import threading
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import NamedTuple
 
 import pytest
@@ -18,24 +20,26 @@ from fencepost.engines.sqlite.gate import Occupied
 from fencepost.engines.sqlite.mailbox import SOON, read
 from fencepost.engines.sqlite.vigil import FEW, LOOKS, MOST, WORTH, Vigil, runnable
 from fencepost.testing.condition import until
+from tests.engines.sqlite.conftest import MakeUser
+from tests.support.claim import GrantedClaim
 from tests.support.sqlite.user import User
 
 LONG = 60.0
 
 
 @pytest.fixture(autouse=True)
-def a_quick_pace_on_a_quiet_host(monkeypatch):
+def a_quick_pace_on_a_quiet_host(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(transfer, "QUICK", float("inf"))
     monkeypatch.setattr(relay, "QUICK", float("inf"))
     monkeypatch.setattr(vigil, "runnable", lambda: 1)
-    monkeypatch.setattr(vigil.os, "sched_getaffinity", lambda _: {0, 1})
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1})
 
 
 class Line(NamedTuple):
     """A relay: who holds the name, its claim, who is next, and one who may have been called when the holder lets go."""
 
     holder: User
-    claim: Claim
+    claim: GrantedClaim
     heir: User
     inherits: Queued
     third: User
@@ -46,7 +50,7 @@ class Line(NamedTuple):
 
 
 @pytest.fixture
-def line(user) -> Callable[[], Line]:
+def line(user: MakeUser) -> Callable[[], Line]:
     def make() -> Line:
         one, two, three = user(), user(), user()
         first = one.hold("it")
@@ -60,7 +64,7 @@ def line(user) -> Callable[[], Line]:
     return make
 
 
-def granted(user: User, queued: Queued) -> Claim:
+def granted(user: User, queued: Queued) -> GrantedClaim:
     return user.granted(queued)
 
 
@@ -69,7 +73,7 @@ def mail(user: User) -> list[tuple[int, ...]]:
     return [read(text)[1] for text in iter(user.engine._mailbox.take, None)]
 
 
-def test_whoever_comes_after_the_next_is_called_and_nobody_else(line):
+def test_whoever_comes_after_the_next_is_called_and_nobody_else(line: Callable[[], Line]) -> None:
     scene = line()
     fourth = scene.holder.queue("it")
     scene.let_go()
@@ -82,21 +86,23 @@ def test_whoever_comes_after_the_next_is_called_and_nobody_else(line):
     assert isinstance(fourth, Queued)
 
 
-def test_a_lock_that_was_held_for_longer_calls_nobody(line, monkeypatch):
+def test_a_lock_that_was_held_for_longer_calls_nobody(
+    line: Callable[[], Line], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(relay, "QUICK", 0.0)
     scene = line()
     scene.let_go()
     assert mail(scene.third) == []
 
 
-def test_on_a_busy_host_nobody_is_called(line, monkeypatch):
+def test_on_a_busy_host_nobody_is_called(line: Callable[[], Line], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(vigil, "runnable", lambda: 1_000)
     scene = line()
     scene.let_go()
     assert mail(scene.third) == []
 
 
-def test_one_of_several_that_wait_in_one_engine_is_not_called(line):
+def test_one_of_several_that_wait_in_one_engine_is_not_called(line: Callable[[], Line]) -> None:
     scene = line()
     beside = scene.third.queue("it")
     scene.let_go()
@@ -106,14 +112,16 @@ def test_one_of_several_that_wait_in_one_engine_is_not_called(line):
     assert isinstance(beside, Queued)
 
 
-def test_a_called_waiter_is_awake_when_its_letter_comes(line, monkeypatch):
+def test_a_called_waiter_is_awake_when_its_letter_comes(
+    line: Callable[[], Line], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(room, "AWAKE", LONG)
     scene = line()
     ends: list[bool] = []
     monkeypatch.setattr(scene.third.engine._room._vigil, "end", lambda *, in_vain: ends.append(in_vain))
     scene.let_go()
     held = granted(scene.heir, scene.inherits)
-    served: list[Claim] = []
+    served: list[GrantedClaim] = []
     thread = threading.Thread(target=lambda: served.append(granted(scene.third, scene.waits)))
     thread.start()
     began_at = time.monotonic()
@@ -124,7 +132,7 @@ def test_a_called_waiter_is_awake_when_its_letter_comes(line, monkeypatch):
     assert ends == [False]
 
 
-def test_a_waiter_that_was_called_in_vain_sleeps_and_is_served_later(line):
+def test_a_waiter_that_was_called_in_vain_sleeps_and_is_served_later(line: Callable[[], Line]) -> None:
     scene = line()
     scene.let_go()
     third, used = scene.third.engine, time.thread_time()
@@ -138,7 +146,7 @@ def test_a_waiter_that_was_called_in_vain_sleeps_and_is_served_later(line):
     assert granted(scene.third, scene.waits).token > held.token
 
 
-def test_one_that_is_gone_when_it_is_called_is_buried_at_once(line):
+def test_one_that_is_gone_when_it_is_called_is_buried_at_once(line: Callable[[], Line]) -> None:
     scene = line()
     scene.third.engine._mailbox.inbox.close()
     scene.let_go()
@@ -147,7 +155,9 @@ def test_one_that_is_gone_when_it_is_called_is_buried_at_once(line):
     assert snapshot.waiters == ()
 
 
-def test_a_gate_that_is_shut_for_a_moment_sends_nobody_the_long_way(line, monkeypatch):
+def test_a_gate_that_is_shut_for_a_moment_sends_nobody_the_long_way(
+    line: Callable[[], Line], monkeypatch: pytest.MonkeyPatch
+) -> None:
     scene = line()
     scene.let_go()
     assert scene.heir.engine.release(granted(scene.heir, scene.inherits))
@@ -155,11 +165,11 @@ def test_a_gate_that_is_shut_for_a_moment_sends_nobody_the_long_way(line, monkey
     store = scene.third.engine._store
     alone, busy = store.gate.alone, [True, True]
 
-    def soon_alone(*args):
+    def soon_alone(work: Callable[..., object], *args: object) -> object:
         if busy:
             busy.pop()
             raise Occupied
-        return alone(*args)
+        return alone(work, *args)
 
     with monkeypatch.context() as patch:
         patch.setattr(store, "run", lambda *_: pytest.fail("took the long way"))
@@ -169,20 +179,20 @@ def test_a_gate_that_is_shut_for_a_moment_sends_nobody_the_long_way(line, monkey
 
 
 @pytest.mark.unit
-def test_nobody_stays_awake_on_the_only_processor(monkeypatch):
+def test_nobody_stays_awake_on_the_only_processor(monkeypatch: pytest.MonkeyPatch) -> None:
     assert Vigil(able=True).is_wanted()
-    monkeypatch.setattr(vigil.os, "sched_getaffinity", lambda _: {0})
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0})
     assert not Vigil(able=True).is_wanted()
 
 
-def test_a_loop_stays_awake_for_nobody(path):
+def test_a_loop_stays_awake_for_nobody(path: Path) -> None:
     engine = AsyncEngine(Url("sqlite", path=str(path)), clock=aio.BootClock(), patience=5.0)
     assert not engine._lane._vigil.is_wanted()
     engine._room.close()
 
 
 @pytest.mark.unit
-def test_vigils_in_vain_become_rare_and_useful_ones_bring_them_back():
+def test_vigils_in_vain_become_rare_and_useful_ones_bring_them_back() -> None:
     one = Vigil(able=True)
     for _ in range(FEW):
         one.end(in_vain=True)
@@ -201,7 +211,7 @@ def test_vigils_in_vain_become_rare_and_useful_ones_bring_them_back():
 
 
 @pytest.mark.unit
-def test_a_busy_host_is_looked_at_again_after_a_while(monkeypatch):
+def test_a_busy_host_is_looked_at_again_after_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
     looks = iter([1_000, 1, 1_000])
     monkeypatch.setattr(vigil, "runnable", lambda: next(looks))
     one = Vigil(able=True)
@@ -209,7 +219,7 @@ def test_a_busy_host_is_looked_at_again_after_a_while(monkeypatch):
 
 
 @pytest.mark.unit
-def test_how_many_want_to_run_is_what_the_kernel_says(monkeypatch, tmp_path):
+def test_how_many_want_to_run_is_what_the_kernel_says(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     assert runnable() >= 1
     load = tmp_path / "loadavg"
     monkeypatch.setattr(vigil, "LOAD", str(load))
