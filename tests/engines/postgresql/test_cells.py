@@ -4,9 +4,12 @@ import threading
 
 import fencepost
 from fencepost.contract.answer import Cell
+from fencepost.engines.postgresql._sync.engine import PostgresqlEngine
+from fencepost.engines.postgresql.advisory._sync.engine import AdvisoryEngine
 from fencepost.engines.postgresql.query import Query
 from fencepost.testing.condition import until
 from fencepost.testing.postgresql import query
+from tests.support.engine import cells_of
 from tests.support.renewal import renew
 
 from .conftest import at
@@ -48,15 +51,21 @@ def test_a_leader_is_known_by_its_term_however_many_tokens_were_given_out_since(
         assert [claim.token for claim in second.evict("e")] == [term]
 
 
+def engine_of(session: fencepost.Session) -> PostgresqlEngine | AdvisoryEngine:
+    engine = session.engine
+    assert isinstance(engine, PostgresqlEngine | AdvisoryEngine)
+    return engine
+
+
 def test_whoever_watches_first_of_all_is_woken_by_push(url: str) -> None:
     with fencepost.connect(url, ttl=600) as watcher, fencepost.connect(url, ttl=600) as writer:
         seen: list[Cell] = []
         # Nothing was said before on any connection.
-        thread = threading.Thread(target=lambda: seen.append(watcher.engine.cells.watch("a", 0, 300)))
+        thread = threading.Thread(target=lambda: seen.append(cells_of(watcher).watch("a", 0, 300)))
         thread.start()
-        until(lambda: watcher.engine._channel.ear.is_open)
-        assert not watcher.engine._channel.ear.is_deaf
-        written = writer.engine.cells.write("a", "one", 0)
+        until(lambda: engine_of(watcher)._channel.ear.is_open)
+        assert not engine_of(watcher)._channel.ear.is_deaf
+        written = cells_of(writer).write("a", "one", 0)
         thread.join(60)
         assert seen == [written]
 
@@ -84,6 +93,6 @@ def test_both_engines_count_one_latch_and_one_rate(port: int) -> None:
 
 def test_statements_on_cells_are_planned_for_tables_that_look_empty(url: str, port: int) -> None:
     with fencepost.connect(url, ttl=60) as session:
-        session.engine.cells.read("a")
-        found = session.engine._store.value(SETTING, b"enable_seqscan")
+        cells_of(session).read("a")
+        found = engine_of(session)._store.value(SETTING, b"enable_seqscan")
         assert found == b"off"

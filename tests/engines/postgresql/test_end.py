@@ -14,12 +14,15 @@ from fencepost.contract.answer import Granted, Queued, Renewal
 from fencepost.core.claim import Ask
 from fencepost.core.url import parse_url
 from fencepost.engines.postgresql.address import locate
+from fencepost.engines.postgresql.advisory._async.engine import AsyncAdvisoryEngine
+from fencepost.engines.postgresql.advisory._sync.engine import AdvisoryEngine
 from fencepost.engines.postgresql.query import Query, rows
 from fencepost.engines.postgresql.wire import aio
 from fencepost.engines.postgresql.wire.watch import watch
 from fencepost.testing.condition import until
 from fencepost.testing.postgresql import query
 from fencepost.testing.proxy import Proxy
+from tests.support.engine import engine_as
 from tests.support.patience import connect, connect_async
 
 from .conftest import at
@@ -31,7 +34,7 @@ END = "SELECT pg_terminate_backend({}, 60000)"
 
 def test_the_server_ends_the_connection_of_a_holder_that_is_frozen_for_its_lease(port: int) -> None:
     with fencepost.connect(at(port, ADVISORY), ttl=7) as session:
-        lease = session.engine._leases[session.keeper().holder.id]
+        lease = engine_as(session, AdvisoryEngine)._leases[session.keeper().holder.id]
         limit = Query("limit", "SELECT current_setting('idle_session_timeout')")
         assert rows(lease.main.connection.call(limit)) == [(b"7s",)]
 
@@ -40,7 +43,7 @@ def test_a_renewal_is_heard_on_the_connection_of_a_lease_that_holds_nothing(port
     """Else the server would end it, and the lease with it."""
     with fencepost.connect(at(port, ADVISORY), ttl=300) as session:
         keeper = session.keeper()
-        connection = session.engine._leases[keeper.holder.id].main.connection
+        connection = engine_as(session, AdvisoryEngine)._leases[keeper.holder.id].main.connection
         before = connection.asked
         assert session.engine.lease_renew(keeper.holder, 300, []).alive
         assert connection.asked != before
@@ -61,7 +64,7 @@ def test_a_grant_on_a_connection_that_ended_before_it_was_heard_of_is_none(port:
         theirs.release()
         until(lambda: query(port, GRANTED.format(hold.connection.pid)))
         query(port, END.format(hold.connection.pid))
-        lease = session.engine._leases[request.holder.id]
+        lease = engine_as(session, AdvisoryEngine)._leases[request.holder.id]
         until(lambda: hold not in lease.holds)
         with pytest.raises(Unavailable, match="ended before its grant was heard of"):
             session.engine.wait(queued, 60)
@@ -85,7 +88,7 @@ async def test_a_grant_on_an_asynchronous_connection_that_ended_before_it_was_he
         await theirs.release()
         until(lambda: query(port, GRANTED.format(hold.connection.pid)))
         query(port, END.format(hold.connection.pid))
-        lease = session.engine._leases[request.holder.id]
+        lease = engine_as(session, AsyncAdvisoryEngine)._leases[request.holder.id]
         while hold in lease.holds:
             await asyncio.sleep(0.001)
         with pytest.raises(Unavailable, match="ended before its grant was heard of"):
@@ -204,9 +207,9 @@ async def test_closing_a_lease_that_is_cancelled_leaves_no_connection_open(port:
     async with fencepost.connect_async(at(port, ADVISORY), ttl=300) as other:
         session = fencepost.connect_async(at(port, ADVISORY), ttl=300)
         held = await session.lock("a").acquire()
-        lease = session.engine._leases[held.holder.id]
+        lease = engine_as(session, AsyncAdvisoryEngine)._leases[held.holder.id]
         first = lease.main.connection
-        second = await session.engine._another(lease)
+        second = await engine_as(session, AsyncAdvisoryEngine)._another(lease)
         closing = asyncio.ensure_future(session.engine.lease_close(held.holder))
         os.kill(first.pid, signal.SIGSTOP)
         try:
@@ -231,14 +234,14 @@ def test_closing_a_lease_that_is_interrupted_leaves_no_connection_open(
         fencepost.connect(at(port, ADVISORY), ttl=300) as other,
     ):
         held = session.lock("a").acquire()
-        lease = session.engine._leases[held.holder.id]
-        second = session.engine._another(lease)
+        lease = engine_as(session, AdvisoryEngine)._leases[held.holder.id]
+        second = engine_as(session, AdvisoryEngine)._another(lease)
 
         def interrupted(*args: object) -> None:
             raise KeyboardInterrupt
 
         with monkeypatch.context() as patch:
-            patch.setattr(session.engine._usher, "call", interrupted)
+            patch.setattr(engine_as(session, AdvisoryEngine)._usher, "call", interrupted)
             with pytest.raises(KeyboardInterrupt):
                 session.engine.lease_close(held.holder)
         assert not lease.main.connection.is_open
@@ -249,10 +252,10 @@ def test_closing_a_lease_that_is_interrupted_leaves_no_connection_open(
 async def test_a_connection_that_is_made_while_its_lease_is_closed_does_not_stay_open(port: int) -> None:
     async with fencepost.connect_async(at(port, ADVISORY), ttl=300) as session:
         held = await session.lock("a").acquire()
-        lease = session.engine._leases[held.holder.id]
+        lease = engine_as(session, AsyncAdvisoryEngine)._leases[held.holder.id]
         await session.engine.lease_close(held.holder)
         with pytest.raises(Unavailable, match="the lease was closed"):
-            await session.engine._another(lease)
+            await engine_as(session, AsyncAdvisoryEngine)._another(lease)
         assert not any(hold.connection.is_open for hold in lease.holds)
 
 
@@ -269,7 +272,7 @@ def test_a_waiter_that_can_not_be_told_to_stop_costs_the_locks_on_other_connecti
         held = session.lock("held").acquire()
         # The server has no room for one more, on which to say so.
         proxy.refuse()
-        session.engine._patience = 0.0
+        engine_as(session, AdvisoryEngine)._patience = 0.0
         session.engine.withdraw(request)
         assert session.engine.lease_renew(request.holder, 300, [held.claim]) == Renewal(alive=True)
         assert held.held
@@ -292,7 +295,7 @@ async def test_a_task_that_can_not_be_told_to_stop_waiting_costs_the_locks_on_ot
             assert isinstance(await session.engine.claim(request, wait=True), Queued)
             held = await session.lock("held").acquire()
             proxy.refuse()
-            session.engine._patience = 0.0
+            engine_as(session, AsyncAdvisoryEngine)._patience = 0.0
             await session.engine.withdraw(request)
             assert await session.engine.lease_renew(request.holder, 300, [held.claim]) == Renewal(alive=True)
             assert held.held
@@ -307,7 +310,7 @@ def test_a_renewal_that_fails_leaves_no_connection_in_use(port: int, monkeypatch
     with fencepost.connect(at(port, ADVISORY), ttl=300) as session:
         shared = [session.rwlock("a").read().acquire() for _ in range(2)]
         holder = session.keeper().holder
-        holds = list(session.engine._leases[holder.id].holds)
+        holds = list(engine_as(session, AdvisoryEngine)._leases[holder.id].holds)
         assert len(holds) > 1
 
         def fail(hold: object) -> None:

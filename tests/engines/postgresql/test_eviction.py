@@ -11,9 +11,12 @@ import pytest
 import fencepost
 from fencepost.contract.answer import Granted, Renewal
 from fencepost.core.claim import Ask
+from fencepost.engines.postgresql.advisory._async.engine import AsyncAdvisoryEngine
+from fencepost.engines.postgresql.advisory._sync.engine import AdvisoryEngine
 from fencepost.testing.condition import until
 from fencepost.testing.postgresql import connect, query
 from fencepost.testing.proxy import Proxy
+from tests.support.engine import engine_as
 
 from .conftest import at
 
@@ -122,7 +125,7 @@ def test_a_renewal_comes_through_while_nobody_can_listen_for_evictions(port: int
         # The connections that are there stay.
         proxy.refuse()
         query(port, DEAFEN.format(holder=holder))
-        until(lambda: not session.engine._summons._channels[holder].ear.is_open)
+        until(lambda: not engine_as(session, AdvisoryEngine)._summons._channels[holder].ear.is_open)
         assert session.engine.lease_renew(held.holder, 300, [held.claim]) == Renewal(alive=True)
         proxy.heal()
 
@@ -144,7 +147,7 @@ async def test_an_asynchronous_renewal_comes_through_while_nobody_can_listen_for
             holder = held.holder.id
             proxy.refuse()
             query(port, DEAFEN.format(holder=holder))
-            while session.engine._summons._channels[holder].ear.is_open:
+            while engine_as(session, AsyncAdvisoryEngine)._summons._channels[holder].ear.is_open:
                 await asyncio.sleep(0.001)
             assert await session.engine.lease_renew(held.holder, 300, [held.claim]) == Renewal(alive=True)
             proxy.heal()
@@ -158,7 +161,7 @@ def test_a_name_that_another_thread_is_about_to_give_back_is_waited_for(port: in
     """An eviction is over when the server has the lock back: before its holder has heard of that."""
     with fencepost.connect(at(port, ADVISORY), ttl=300) as session:
         held = session.lock("a").acquire()
-        engine, request = session.engine, session.keeper().request((Ask("a"),))
+        engine, request = engine_as(session, AdvisoryEngine), session.keeper().request((Ask("a"),))
         lease = engine._leases[held.holder.id]
         entry = lease.entries[held.claim.serial]
         assert lease.grip(entry, object())
@@ -181,7 +184,7 @@ def test_a_renewal_comes_through_where_there_is_no_room_for_a_thread(
         held = session.lock("a").acquire()
         holder = held.holder.id
         query(port, DEAFEN.format(holder=holder))
-        until(lambda: not session.engine._summons._channels[holder].ear.is_open)
+        until(lambda: not engine_as(session, AdvisoryEngine)._summons._channels[holder].ear.is_open)
 
         def no_room(self: threading.Thread) -> None:
             raise RuntimeError("can't start new thread")

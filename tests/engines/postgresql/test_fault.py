@@ -14,6 +14,9 @@ import fencepost
 from fencepost import Lost, Unavailable, Uncertain
 from fencepost.contract.answer import Gone, Granted, Queued
 from fencepost.core.claim import Ask, Mode
+from fencepost.engines.postgresql._sync.engine import PostgresqlEngine
+from fencepost.engines.postgresql.advisory._async.engine import AsyncAdvisoryEngine
+from fencepost.engines.postgresql.advisory._sync.engine import AdvisoryEngine
 from fencepost.engines.postgresql.wire.watch import watch
 from fencepost.testing.condition import until
 from fencepost.testing.contract._sync.puppet import Puppet
@@ -22,6 +25,7 @@ from fencepost.testing.postgresql import connect as sql_client
 from fencepost.testing.postgresql import port_of, query
 from fencepost.testing.proxy import Proxy
 from fencepost.testing.server import ServerProcess
+from tests.support.engine import engine_as
 from tests.support.line import Line
 from tests.support.patience import connect
 
@@ -142,7 +146,7 @@ def test_a_claim_whose_reply_is_lost_leaves_no_phantom_holder(port: int, scheme:
 @contextmanager
 def stopped(session: fencepost.Session) -> Iterator[None]:
     """The server's end of its connection stands still, and whoever asks there does not wait for long."""
-    connection = session.engine._leases[session.keeper().holder.id].main.connection
+    connection = engine_as(session, AdvisoryEngine)._leases[session.keeper().holder.id].main.connection
     patience, connection._patience = connection._patience, 300
     os.kill(connection.pid, signal.SIGSTOP)
     try:
@@ -179,8 +183,10 @@ def test_an_attempt_that_is_answered_late_leaves_nothing_beside_what_its_connect
 ) -> None:
     with connect(at(port, "postgresql+advisory"), ttl=300, patience=60) as session, session.lock("held"):
         # So that the statements are prepared: else that is what is late.
-        session.rwlock("warm").read().try_acquire().release()
-        session.rwlock("warm").write().try_acquire().release()
+        for warm in (session.rwlock("warm").read(), session.rwlock("warm").write()):
+            grant = warm.try_acquire()
+            assert grant is not None
+            grant.release()
         before = query(port, LOCKS)
         request = session.keeper().request((Ask("a", mode=mode),))
         with stopped(session), pytest.raises(Unavailable):
@@ -195,7 +201,7 @@ async def test_an_ask_goes_on_under_another_lease_when_its_connection_is_ended(p
         held = await session.lock("held").acquire()
         # So that the statement is prepared: else that is what is late.
         await (await session.lock("warm").acquire()).release()
-        connection = session.engine._leases[held.holder.id].main.connection
+        connection = engine_as(session, AsyncAdvisoryEngine)._leases[held.holder.id].main.connection
         os.kill(connection.pid, signal.SIGSTOP)
         try:
             asking = asyncio.ensure_future(session.lock("a").acquire(timeout=60))
@@ -213,7 +219,7 @@ async def test_an_ask_goes_on_under_another_lease_when_its_connection_is_ended(p
 def test_a_lease_that_ended_unheard_is_told_by_the_next_ask(port: int) -> None:
     with fencepost.connect(at(port, "postgresql+advisory"), ttl=300) as session:
         held = session.lock("held").acquire()
-        connection = session.engine._leases[held.holder.id].main.connection
+        connection = engine_as(session, AdvisoryEngine)._leases[held.holder.id].main.connection
         # As if whoever watches for its end had no time.
         watch.remove(connection.fileno)
         query(port, f"SELECT pg_terminate_backend({connection.pid}, 60000)")
@@ -230,7 +236,7 @@ async def test_nobody_waits_on_a_connection_that_owes_the_answer_to_a_cancelled_
         assert warm is not None
         await warm.release()
         theirs = await other.lock("b").acquire()
-        keeper, engine = await session.keeper(), session.engine
+        keeper, engine = await session.keeper(), engine_as(session, AsyncAdvisoryEngine)
         given_up, patient = keeper.request((Ask("a"),)), keeper.request((Ask("b"),))
         backend = engine._leases[keeper.holder.id].main.connection.pid
         os.kill(backend, signal.SIGSTOP)
@@ -257,7 +263,7 @@ def test_a_waiter_that_leaves_before_the_server_has_read_its_statement_leaves_th
         first.lock("a").acquire()
         second.lock("warm").acquire().release()
         request = second.keeper().request((Ask("a"),))
-        pid = second.engine._leases[request.holder.id].main.connection.pid
+        pid = engine_as(second, AdvisoryEngine)._leases[request.holder.id].main.connection.pid
         # A busy machine does the same: the cancellation is there first, and finds nothing to cancel.
         os.kill(pid, signal.SIGSTOP)
         resume = threading.Timer(0.5, os.kill, [pid, signal.SIGCONT])
@@ -275,7 +281,7 @@ def test_a_waiter_that_leaves_before_the_server_has_read_its_statement_leaves_th
 def test_news_that_comes_before_the_answer_is_not_forgotten(port: int, monkeypatch: pytest.MonkeyPatch) -> None:
     with fencepost.connect(at(port), ttl=60) as first, fencepost.connect(at(port), ttl=60) as second:
         first.lock("a").acquire()
-        engine, request = second.engine, second.keeper().request((Ask("a"),))
+        engine, request = engine_as(second, PostgresqlEngine), second.keeper().request((Ask("a"),))
         value = engine._store.value
 
         def slow(*args: Any) -> Any:

@@ -3,6 +3,7 @@
 import os
 import weakref
 from collections.abc import Iterator
+from functools import partial
 
 import pytest
 
@@ -41,7 +42,7 @@ def test_an_answer_goes_to_who_asked_wherever_the_call_before_was_interrupted(st
         connection = store.connect()
         if prepared:
             ask(connection, FIRST, b"0")
-        where = interrupt_at(point, lambda connection=connection: ask(connection, FIRST, b"1"))
+        where = interrupt_at(point, partial(ask, connection, FIRST, b"1"))
         for number in (b"2", b"3"):
             assert ask(connection, SECOND, number) == (b"2", number), where
             assert ask(connection, FIRST, number) == (b"1", number), where
@@ -68,6 +69,14 @@ def test_a_connection_is_closed_wherever_its_closing_is_interrupted(store: Store
     assert point > 3
 
 
+def is_forgotten(reference: weakref.ref[Connection]) -> bool:
+    return reference() is None
+
+
+def is_closed(connection: Connection) -> bool:
+    return not connection.is_open
+
+
 def interrupted_closing(store: Store, point: int) -> tuple[Connection, str | None]:
     """Of what is watched for news, though nobody waits for them."""
     connection = store.connect()
@@ -85,7 +94,7 @@ def test_a_listening_connection_is_forgotten_wherever_its_closing_is_interrupted
         connection, where = interrupted_closing(store, point)
         forgotten = weakref.ref(connection)
         del connection
-        until(lambda forgotten=forgotten: forgotten() is None)
+        until(partial(is_forgotten, forgotten))
         if where is None:
             break
         point += 1
@@ -101,7 +110,7 @@ def test_a_listening_connection_ends_with_its_server_wherever_its_closing_is_int
         connection, where = interrupted_closing(store, point)
         with connect(port) as told:
             told.execute("NOTIFY here")
-        until(lambda connection=connection: not connection.is_open)
+        until(partial(is_closed, connection))
         if where is None:
             break
         point += 1

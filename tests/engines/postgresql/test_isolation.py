@@ -8,6 +8,8 @@ import pytest
 
 import fencepost
 from fencepost import Refused
+from fencepost.engines.postgresql._async.engine import AsyncPostgresqlEngine
+from fencepost.engines.postgresql.advisory._async.engine import AsyncAdvisoryEngine
 from fencepost.engines.postgresql.query import Query, value
 from fencepost.testing.condition import until
 from fencepost.testing.contract.postgresql import END_ALL
@@ -43,7 +45,7 @@ def test_two_who_ask_at_the_same_moment_do_not_both_get_it(strict: int) -> None:
         keeper.execute("BEGIN")
         keeper.execute(LATCH)
         askers = [
-            threading.Thread(target=lambda each=each: got.append(each.lock("a").try_acquire()))  # type: ignore[misc]
+            threading.Thread(target=lambda each=each: got.append(each.lock("a").try_acquire()))
             for each in (first, second)
         ]
         for asker in askers:
@@ -59,8 +61,10 @@ async def test_every_connection_of_a_session_says_otherwise(strict: int, scheme:
     async with fencepost.connect_async(at(strict, scheme), ttl=300) as session:
         async with session.lock("a"):
             await session.look("a")
-        connections = [*session.engine._store._pool._free]
-        for lease in getattr(session.engine, "_leases", {}).values():
+        engine = session.engine
+        assert isinstance(engine, AsyncPostgresqlEngine | AsyncAdvisoryEngine)
+        connections = [*engine._store._pool._free]
+        for lease in getattr(engine, "_leases", {}).values():
             connections += [hold.connection for hold in lease.holds]
         assert connections
         for connection in connections:

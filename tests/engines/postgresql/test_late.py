@@ -13,8 +13,11 @@ import fencepost
 from fencepost import Unavailable
 from fencepost.contract.answer import Granted, Queued
 from fencepost.core.claim import Ask, Claim, Mode, Request
+from fencepost.engines.postgresql._async.engine import AsyncPostgresqlEngine
+from fencepost.engines.postgresql._sync.engine import PostgresqlEngine
 from fencepost.testing.condition import until
 from fencepost.testing.postgresql import query
+from tests.support.engine import engine_as
 from tests.support.patience import connect, connect_async
 
 from .conftest import at
@@ -50,7 +53,7 @@ def stop(pid: int) -> None:
 @contextmanager
 def late(session: fencepost.Session, port: int, ask: Callable[[], object]) -> Iterator[None]:
     """Its backend stands still, so what is asked is answered by nobody; it is carried out as the block is left."""
-    pool = session.engine._store._pool
+    pool = engine_as(session, PostgresqlEngine)._store._pool
     connection, pid = pool._free[-1], pool._free[-1].pid
     # Nothing is prepared there: else that is what would be late.
     connection.pooled = True
@@ -147,7 +150,7 @@ def test_a_claim_that_would_not_have_waited_leaves_the_place_of_one_that_does(
 def test_a_claim_overtaken_by_the_withdrawal_of_another_request_is_asked_again(
     session: fencepost.Session, other: fencepost.Session, port: int
 ) -> None:
-    keeper, engine = session.keeper(), session.engine
+    keeper, engine = session.keeper(), engine_as(session, PostgresqlEngine)
     given_up, meant = keeper.request((Ask("a"),)), keeper.request((Ask("b"),))
     with late(session, port, lambda: engine.claim(given_up, wait=True)):
         engine.withdraw(given_up)
@@ -162,7 +165,7 @@ def test_what_was_given_up_leaves_nothing_that_grows(session: fencepost.Session,
         request = session.keeper().request((Ask("a"),))
         with late(session, port, lambda request=request: session.engine.claim(request, wait=True)):  # type: ignore[misc]
             session.engine.withdraw(request)
-    assert not session.engine._epoch._unanswered
+    assert not engine_as(session, PostgresqlEngine)._epoch._unanswered
     assert query(port, "SELECT epoch FROM fencepost.lease ORDER BY epoch DESC LIMIT 1") == [(3,)]
 
 
@@ -206,7 +209,7 @@ async def test_a_claim_whose_task_was_cancelled_in_the_queue(
 ) -> None:
     held = other.lock("a").acquire()
     async with connect_async(at(port), ttl=300, patience=60) as session:
-        keeper, engine = await session.keeper(), session.engine
+        keeper, engine = await session.keeper(), engine_as(session, AsyncPostgresqlEngine)
         # Two connections: else the withdrawal would wait behind the claim.
         await asyncio.gather(engine.look("a"), engine.look("a"))
         request = keeper.request(asks)

@@ -9,9 +9,11 @@ from fencepost import Refused, Unavailable
 from fencepost.core.url import parse_url
 from fencepost.engines.postgresql._sync.store import Store
 from fencepost.engines.postgresql.address import locate
+from fencepost.engines.postgresql.advisory._sync.engine import AdvisoryEngine
 from fencepost.engines.postgresql.query import Query, value
 from fencepost.engines.postgresql.trouble import not_let_in
 from fencepost.testing.postgresql import query
+from tests.support.engine import engine_as
 
 from .conftest import at
 
@@ -38,7 +40,7 @@ def test_no_limit_of_the_server_ends_whoever_waits_on_its_own_connection(hurried
     query(hurried, sit.replace("transaction_timeout", "stand_in.transaction_timeout"))
     with fencepost.connect(url, ttl=60) as session:
         grant = session.lock("b").acquire()
-        connection = session.engine._leases[grant.holder.id].main.connection
+        connection = engine_as(session, AdvisoryEngine)._leases[grant.holder.id].main.connection
         for limit in LIMITS:
             assert value(connection.call(Query(limit, f"SELECT current_setting('{limit}')"))) == b"0", limit
 
