@@ -23,6 +23,7 @@ from fencepost.testing.condition import until
 from fencepost.testing.port import free_port
 from fencepost.testing.redis import command, join_cluster, port_of
 from fencepost.testing.server import ServerProcess
+from tests.support.redis.cluster import cluster_of
 
 from .conftest import StartServer
 
@@ -73,7 +74,7 @@ def test_a_master_that_hangs_and_has_nothing_of_ours_costs_nothing(
     claim = Claim(holder, 1, ask, granted.tokens[0])
     engine.claim(Request(holder, 2, (waited_for,)), wait=True)
     # That this one does not answer is known soon; the others may take their time.
-    hung = engine._server._nodes["127.0.0.1", port_of(servers[2])]
+    hung = cluster_of(engine)._nodes["127.0.0.1", port_of(servers[2])]
     hung.link.close()
     hung.link = Link(hung.address, 0.3)
     servers[2].pause()
@@ -88,7 +89,7 @@ def test_a_master_that_hangs_and_has_nothing_of_ours_costs_nothing(
 @contextmanager
 def cut_off(engine: Engine, server: ServerProcess) -> Iterator[None]:
     """This engine can not reach the server; everybody else can."""
-    node = engine._server._nodes["127.0.0.1", port_of(server)]
+    node = cluster_of(engine)._nodes["127.0.0.1", port_of(server)]
     node.link.close()
     node.link = Link(replace(node.address, port=free_port()), 60.0)
     yield
@@ -142,8 +143,8 @@ def test_a_claim_granted_while_a_renewal_does_not_get_through_opens_its_lease_an
     run = engine._server.run
     asked = []
 
-    def run_meanwhile(script: Script, words: bytes, slot: int) -> Reply:
-        reply = run(script, words, slot)
+    def run_meanwhile(script: Script, command: bytes, slot: int) -> Reply:
+        reply = run(script, command, slot)
         asked.append(reply)
         if len(asked) == 1:
             with cut_off(engine, servers[0]):
@@ -188,7 +189,7 @@ def hold_one_name_at_each(engine: Engine) -> list[str]:
 
 def test_the_names_at_a_master_that_failed_once_are_not_left_out(engine: Engine, servers: list[ServerProcess]) -> None:
     held = hold_one_name_at_each(engine)
-    hung = engine._server._nodes["127.0.0.1", port_of(servers[2])]
+    hung = cluster_of(engine)._nodes["127.0.0.1", port_of(servers[2])]
     hung.link.close()
     hung.link = Link(hung.address, 0.3)
     servers[2].pause()
@@ -287,7 +288,7 @@ def test_what_is_asked_of_a_slot_on_its_way_may_be_asked_again(
 @pytest.mark.unit
 def test_a_slot_that_another_thread_claims_in_during_a_renewal_does_no_harm() -> None:
     class Slots(dict[int, Shard]):
-        def items(self) -> ItemsView[int, Shard]:
+        def items(self) -> ItemsView[int, Shard]:  # type: ignore[override]
             """Whoever goes through them one by one gives way to other threads in between."""
 
             def gone_through() -> Iterator[tuple[int, Shard]]:
@@ -319,7 +320,7 @@ def test_whose_place_nobody_says_is_asked_for_once_in_a_renewal(
 
     with monkeypatch.context() as patch:
         patch.setattr(engine._server, "_map", say_nothing)
-        engine._server._slots.clear()
+        cluster_of(engine)._slots.clear()
         with pytest.raises(Unavailable, match="nobody answers"):
             engine.lease_renew(holder, 300, ())
     assert len(asked) == 1

@@ -10,12 +10,15 @@ import pytest
 
 import fencepost
 from fencepost import FencepostError, Refused
+from fencepost.engines.redis.cluster._sync.engine import ClusterEngine
 from fencepost.engines.redis.key import slot_of
 from fencepost.testing.binary import find_binary
 from fencepost.testing.certificate import make_certificate
 from fencepost.testing.port import free_port
 from fencepost.testing.redis import QUIET, join_cluster, port_of
 from fencepost.testing.server import ServerProcess, listening
+from tests.support.engine import engine_as
+from tests.support.redis.cluster import cluster_of
 
 from .conftest import StartServer
 
@@ -109,7 +112,8 @@ async def test_a_cluster_is_reached_encrypted_at_each_of_its_servers(start_serve
         for name in names:
             session.lock(name).acquire(timeout=60)
         assert sorted(session.names()) == sorted(names)
-        assert {node.address.port for node in session.engine._server._slots.values()} == set(encrypted)
+        known = cluster_of(engine_as(session, ClusterEngine))._slots.values()
+        assert {node.address.port for node in known} == set(encrypted)
     async with fencepost.connect_async(f"{url}?tls=yes&ca={papers.certificate}") as again:
         for name in names:
             await again.lock(name).acquire(timeout=60)

@@ -180,7 +180,7 @@ def test_a_session_follows_its_sentinels_to_the_new_master(start_server: StartSe
         f"port {port}\nsentinel monitor service 127.0.0.1 {port_of(master)} 1\n"
         "sentinel down-after-milliseconds service 2000\nsentinel failover-timeout service 2000\n"
     )
-    argv = [find_binary("redis-sentinel", "redis-sentinel"), settings]
+    argv: list[str | Path] = [find_binary("redis-sentinel", "redis-sentinel"), settings]
     with ServerProcess(argv, ready=listening(port)):
         until(lambda: b"slaves=1" in command(port, "INFO", "sentinel"))
         with fencepost.connect(f"redis+sentinel://127.0.0.1:{port}/service", ttl=30) as session:

@@ -75,7 +75,8 @@ def theirs(data: bytes) -> tuple[list[Reply], bool]:
 
 
 def ours(pieces: list[bytes]) -> tuple[list[Reply], bool]:
-    parser, found = Parser(), []
+    parser = Parser()
+    found: list[Reply] = []
     try:
         for piece in pieces:
             found += map(comparable, parser.feed(piece))
@@ -134,8 +135,8 @@ class Said(Connection):
         left = iter(pieces)
         self.taken = b""
         self.waiting, self._parser, self.is_hurried = deque(), Parser(), False
-        self.unread, self.sendall = lambda _: [], lambda _: None  # type: ignore[assignment]
-        self.recv = lambda _: self._next(left)  # type: ignore[assignment,method-assign]
+        self.unread, self.sendall = lambda _: [], lambda _: None  # type: ignore[assignment,misc]
+        self.recv = lambda _: self._next(left)  # type: ignore[assignment]
 
     def _next(self, left: Iterator[bytes]) -> bytes:
         piece = next(left, b"")

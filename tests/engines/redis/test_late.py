@@ -12,7 +12,7 @@ from fencepost.contract.answer import Granted, Queued
 from fencepost.core.claim import Ask, Claim, Mode, Request
 from fencepost.core.holder import Holder
 from fencepost.core.url import parse_url
-from fencepost.engines.redis._sync.engine import Engine
+from fencepost.engines.redis._sync.engine import Engine, RedisEngine
 from fencepost.engines.redis.address import Address
 from fencepost.engines.redis.resp import Reply, ReplyError
 from fencepost.engines.redis.script import Script
@@ -20,6 +20,7 @@ from fencepost.engines.redis.wire.threads import connect
 from fencepost.errors import Unavailable
 from fencepost.testing.condition import until
 from fencepost.testing.redis import command
+from tests.support.engine import engine_as
 
 HOLDER, OTHER = Holder("0" * 24, "holder"), Holder("1" * 24, "other")
 ASKS = {"alone": Ask("a"), "shared": Ask("a", Mode.SHARED), "counted": Ask("a", Mode.COUNTED, 1, 2)}
@@ -101,10 +102,10 @@ def test_a_claim_of_another_thread_on_the_way_meanwhile_is_asked_again(port: int
     """The server hears of the next epoch before it comes."""
     command(port, "SET", f"fencepost\0lease\0{HOLDER.id}", "2", "KEEPTTL")
     run = engine._server.run
-    asked = []
+    asked: list[Reply] = []
 
-    def once_more(script: Script, words: bytes, slot: int) -> Reply:
-        reply = run(script, words, slot)
+    def once_more(script: Script, command: bytes, slot: int) -> Reply:
+        reply = run(script, command, slot)
         if not asked:
             engine._leases[HOLDER.id].epochs.advance()
         asked.append(reply)
@@ -174,7 +175,7 @@ def test_a_grant_that_anybody_published_is_not_believed(port: int, url: str) -> 
         waiting.start()
         until(lambda: first.look("a").waiters)
         (waiter,) = first.look("a").waiters
-        channel = second.engine._ear.channel
+        channel = engine_as(second, RedisEngine)._ear.channel
         until(lambda: command(port, "PUBSUB", "NUMSUB", channel)[1] == 1)
         key = f"{waiter.claim.holder.id}:{waiter.claim.serial}"
         asked = times_run(port)

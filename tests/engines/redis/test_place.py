@@ -8,12 +8,14 @@ import pytest
 import fencepost
 from fencepost import Refused
 from fencepost.core.claim import Ask
+from fencepost.engines.redis._sync.engine import RedisEngine
 from fencepost.engines.redis.address import Address
 from fencepost.engines.redis.key import Place, shard_of, slot_of, tag_of
 from fencepost.engines.redis.resp import ReplyError
 from fencepost.testing.condition import until
 from fencepost.testing.port import free_port
 from fencepost.testing.redis import command, join_cluster, port_of, shared_cluster, shared_tls
+from tests.support.engine import engine_as
 
 from .conftest import StartServer
 
@@ -119,7 +121,7 @@ def test_a_key_that_is_no_lock_is_left_alone(port: int, url: str) -> None:
         assert command(port, "HGET", "a", "field") == b"value"
         assert list(session.names()) == []
         # Nor is it sent along with every renewal for ever.
-        (lease,) = session.engine._leases.values()
+        (lease,) = engine_as(session, RedisEngine)._leases.values()
         assert lease.entries == {}
 
 

@@ -7,12 +7,15 @@ from contextlib import ExitStack
 import pytest
 
 import fencepost
+from fencepost.engines.redis._async.engine import AsyncRedisEngine
+from fencepost.engines.redis._sync.engine import RedisEngine
 from fencepost.engines.redis.address import Address
 from fencepost.engines.redis.key import slot_of
 from fencepost.testing.condition import until
 from fencepost.testing.port import free_port
 from fencepost.testing.proxy import Proxy
 from fencepost.testing.redis import command, join_cluster, port_of
+from tests.support.engine import engine_as
 
 from .conftest import StartServer
 
@@ -31,7 +34,7 @@ async def test_a_message_that_overtakes_the_answer_is_not_lost(
                 async def directly() -> Address:
                     return Address(port=port)
 
-                monkeypatch.setattr(waiter.engine._server, "listening_at", directly)
+                monkeypatch.setattr(engine_as(waiter, AsyncRedisEngine)._server, "listening_at", directly)
                 # From now on it listens, and the next ask takes a place at once.
                 held = await holder.lock("a").acquire()
                 warm = asyncio.ensure_future(waiter.lock("a").acquire(timeout=60))
@@ -61,7 +64,7 @@ def test_a_message_read_by_another_thread_before_the_answer_is_not_lost(
         Proxy(port) as proxy,
         fencepost.connect(f"redis://127.0.0.1:{proxy.port}", ttl=LONG) as waiter,
     ):
-        monkeypatch.setattr(waiter.engine._server, "listening_at", lambda: Address(port=port))
+        monkeypatch.setattr(engine_as(waiter, RedisEngine)._server, "listening_at", lambda: Address(port=port))
         held, kept = holder.lock("a").acquire(), holder.lock("b").acquire()
         taken: list[fencepost.Grant] = []
         threads = [
@@ -101,7 +104,7 @@ def test_a_message_lost_between_the_servers_of_a_cluster_is_made_good_within_the
         url = f"redis+cluster://127.0.0.1:{ports[0]}"
         holder = stack.enter_context(fencepost.connect(url, ttl=LONG))
         waiter = stack.enter_context(fencepost.connect(url, ttl=6))
-        monkeypatch.setattr(waiter.engine._server, "listening_at", lambda: Address(port=ports[1]))
+        monkeypatch.setattr(engine_as(waiter, RedisEngine)._server, "listening_at", lambda: Address(port=ports[1]))
         held = holder.lock(name).acquire(timeout=60)
         taken: list[fencepost.Grant] = []
         waiting = threading.Thread(target=lambda: taken.append(waiter.lock(name).acquire()))

@@ -56,7 +56,8 @@ def harmed(draw: st.DrawFn) -> bytes:
 
 def read(data: bytes, size: int) -> list[Any]:
     """Everything that is whole, and 'malformed' where that is so."""
-    parser, found = Parser(), []
+    parser = Parser()
+    found: list[Any] = []
     try:
         for at in range(0, len(data), size):
             found += parser.feed(data[at : at + size])
@@ -77,7 +78,7 @@ class Said:
 
 
 def read_by_redis_py(data: bytes) -> list[Any]:
-    parser = _RESP2Parser(65536)
+    parser = _RESP2Parser(65536)  # type: ignore[no-untyped-call]
     parser._buffer = SocketBuffer(Said(data), 65536, None)  # type: ignore[arg-type]
     found = []
     try:

@@ -13,6 +13,7 @@ from fencepost import EngineError, FencepostError
 from fencepost._runtime.clock import boottime
 from fencepost.engines.redis.resp import LONGEST, pack
 from fencepost.testing.redis import command
+from tests.support.engine import cells_of
 from tests.support.hostile import Hostile, Speech, flooding, hasty, hasty_async
 from tests.support.redis.nonsense import ANSWERS, KEEPING, babbling
 from tests.support.renewal import renew
@@ -202,7 +203,7 @@ def test_a_cell_that_others_have_written_is_refused(port: int, url: str) -> None
         for value in (b"\xff", b"v"):
             write(port, "HSET", "fencepost\0cell\0c", "version", "x" if value == b"v" else "1", "value", value)
             with pytest.raises(fencepost.Refused, match="did not write"):
-                session.engine.cells.read("c")
+                cells_of(session).read("c")
 
 
 def write(port: int, *words: bytes | str) -> None:

@@ -7,12 +7,14 @@ import pytest
 
 import fencepost
 from fencepost.core.url import parse_url
+from fencepost.engines.redis.redlock._sync.engine import RedlockEngine
 from fencepost.engines.redis.redlock.roster import roster
 from fencepost.testing.binary import find_binary
 from fencepost.testing.certificate import make_certificate
 from fencepost.testing.port import free_port
 from fencepost.testing.redis import command, port_of
 from fencepost.testing.server import ServerProcess, listening
+from tests.support.engine import engine_as
 
 from .conftest import StartNodes, url_of
 
@@ -94,6 +96,6 @@ def test_a_key_that_is_no_lock_is_left_alone(nodes: list[ServerProcess]) -> None
         with pytest.raises(fencepost.Refused, match="that is no lock"):
             session.lock("a").acquire(timeout=0)
         # Nor is it sent along with every renewal for ever.
-        (lease,) = session.engine._leases.values()
+        (lease,) = engine_as(session, RedlockEngine)._leases.values()
         assert lease.entries == lease.leaving == {}
     assert all(command(port_of(node), "HGET", "a", "field") == b"value" for node in nodes)

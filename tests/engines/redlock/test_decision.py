@@ -19,7 +19,7 @@ from fencepost.engines.redis.redlock.ballot import Ballot, is_vote
 from fencepost.engines.redis.redlock.lease import Entry, Lease, Vote
 from fencepost.engines.redis.redlock.renewal import compose, judge
 from fencepost.engines.redis.redlock.tally import Tally
-from fencepost.errors import Refused, Unavailable
+from fencepost.errors import EngineError, Refused, Unavailable
 
 pytestmark = pytest.mark.unit
 
@@ -31,7 +31,7 @@ DOWN = Unavailable("down")
 def ballot(*answers: Any) -> Ballot:
     found = Ballot(5, 3, is_vote)
     for node, answer in enumerate(answers):
-        found.fail(node, answer) if isinstance(answer, Exception) else found.hear(node, answer)
+        found.fail(node, answer) if isinstance(answer, EngineError) else found.hear(node, answer)
     return found
 
 

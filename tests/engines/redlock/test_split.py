@@ -2,6 +2,7 @@
 
 import threading
 from contextlib import ExitStack
+from functools import partial
 from typing import Any
 
 import pytest
@@ -61,6 +62,14 @@ def test_an_even_split_between_two_is_resolved(nodes: list[ServerProcess]) -> No
         assert most == [1, 1]
 
 
+def knows(port: int, holder: Holder) -> bool:
+    return bool(command(port, "EXISTS", f"fencepost\0lease\0{holder.id}") == 1)
+
+
+def votes_for(port: int, holder: Holder) -> bool:
+    return holder.id.encode() in (command(port, "GET", "x") or b"")
+
+
 def test_three_who_have_a_vote_each_and_do_not_know_it_are_served_one_after_another(
     nodes: list[ServerProcess],
 ) -> None:
@@ -79,18 +88,20 @@ def test_three_who_have_a_vote_each_and_do_not_know_it_are_served_one_after_anot
             engines[-1].lease_open(holder, 300)
             engines[-1]._ears.open()
             for port in ports:
-                until(lambda port=port, id=holder.id: command(port, "EXISTS", f"fencepost\0lease\0{id}") == 1)
+                until(partial(knows, port, holder))
         for port in ports:
             command(port, "SET", "x", "fp:stranger:1:1:0:", "PX", 300_000)
-        queued = []
+        queued: list[Queued] = []
         for number, (engine, request) in enumerate(zip(engines, requests, strict=True)):
             slow[number].hold()
-            queued.append(engine.claim(request, wait=True))
+            place = engine.claim(request, wait=True)
+            assert isinstance(place, Queued)
+            queued.append(place)
         for port in ports:
             command(port, "DEL", "x", "fencepost\0queue\0x")
         for number, holder in enumerate(holders):
             slow[number].heal()
-            until(lambda number=number, id=holder.id: id.encode() in (command(ports[number], "GET", "x") or b""))
+            until(partial(votes_for, ports[number], holder))
         served: list[Claim] = []
 
         def take(number: int) -> None:
