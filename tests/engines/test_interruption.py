@@ -80,7 +80,7 @@ MAKERS: dict[str, Callable[[int], object]] = {
     "a link to redis": lambda port: redis.Link(locate(parse_url(f"redis://127.0.0.1:{port}")), PATIENCE),
     "a link to etcd": lambda port: etcd.Link(Endpoints(parse_url(f"etcd://127.0.0.1:{port}")), PATIENCE),
     "a link to consul": lambda port: consul.Link(_consul(port), PATIENCE),
-    "a connection to zookeeper": lambda port: zookeeper.Connection(PATIENCE, lambda event: None),
+    "a connection to zookeeper": lambda port: zookeeper.Connection(PATIENCE, lambda path, gone: None),
 }
 
 

@@ -68,7 +68,7 @@ def by_redis_cluster(port: int, large: bytes) -> None:
 
 
 def by_zookeeper(port: int, large: bytes) -> None:
-    connection = zookeeper.Connection(PATIENCE, lambda event: None)
+    connection = zookeeper.Connection(PATIENCE, lambda path, gone: None)
     connection.open(("127.0.0.1", port), None, LASTING)
     connection.call([large])
 

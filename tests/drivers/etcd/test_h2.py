@@ -366,7 +366,8 @@ several = st.lists(st.binary(max_size=9).map(message), max_size=4).map(b"".join)
 
 def read_in_full(data: bytes) -> tuple[list[bytes], bool]:
     """The messages that are whole, and whether what comes next can be none; as its specification has it."""
-    found, file = [], BytesIO(data)
+    found: list[bytes] = []
+    file = BytesIO(data)
     while head := file.read(5):
         if head[0] or int.from_bytes(head[1:5].ljust(4, b"\0")) > LARGEST_MESSAGE:
             return found, len(head) == 5

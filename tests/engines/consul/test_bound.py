@@ -5,6 +5,7 @@ import itertools
 import re
 import socket
 import threading
+from functools import partial
 from typing import Any
 
 import pytest
@@ -139,11 +140,15 @@ def test_whoever_is_interrupted_at_any_point_of_a_request_leaves_its_turn_to_oth
     assert point > 3
 
 
+def leave(link: wire.Link) -> None:
+    link._distrust(link.host)
+
+
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_no_agent_is_lost_by_whoever_is_interrupted_as_it_leaves_one() -> None:
     for point in itertools.count():
         link = wire.Link(locate(parse_url("consul://one,two,three")).hosts, 60.0)
-        where = interrupt_at(point, lambda link=link: link._distrust(link.host))
+        where = interrupt_at(point, partial(leave, link))
         assert {each.host for each in link._hosts} == {"one", "two", "three"}, f"after {where}"
         if where is None:
             break

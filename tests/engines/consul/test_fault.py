@@ -9,10 +9,12 @@ import fencepost
 from fencepost import Lost, Unavailable, Uncertain
 from fencepost.contract.answer import Queued
 from fencepost.core.claim import Ask
+from fencepost.engines.consul._sync.engine import ConsulEngine
 from fencepost.engines.consul.key import lock_of
 from fencepost.testing.condition import until
 from fencepost.testing.consul import Agent
 from fencepost.testing.proxy import Proxy
+from tests.support.engine import engine_as
 from tests.support.line import Line
 from tests.support.renewal import renew
 
@@ -227,7 +229,7 @@ def test_a_request_that_goes_while_its_names_are_read_is_granted_nothing(url: st
         held = first.lock("b").acquire()
         request = second.keeper().request((Ask("a"), Ask("b")))
         assert isinstance(second.engine.claim(request, wait=True), Queued)
-        line = first.engine._line
+        line = engine_as(first, ConsulEngine)._line
         read = line.views
         seen = read({"a": lock_of("", "a")})
 
@@ -236,6 +238,6 @@ def test_a_request_that_goes_while_its_names_are_read_is_granted_nothing(url: st
             held.release()
             return read(locks)
 
-        line.views = late
+        line.views = late  # type: ignore[method-assign]
         assert line.settle(seen)["a"].waiters == []
         assert first.look("a").holders == first.look("b").holders == ()

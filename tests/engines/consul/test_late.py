@@ -22,7 +22,7 @@ class Post:
     def __init__(self, engine: ConsulEngine) -> None:
         self._link: Any = engine._store._link
         self._send = self._link.call
-        self._link.call = self._pass
+        self._link.call = self._pass  # type: ignore[method-assign]
         self._kept: list[bytes] = []
         self._keeps: Callable[[bytes], bool] = lambda request: False
         self._before: Callable[[], object] | None = None

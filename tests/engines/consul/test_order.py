@@ -3,6 +3,7 @@
 import base64
 import json
 import threading
+from functools import partial
 from typing import Any
 
 import pytest
@@ -11,9 +12,11 @@ import fencepost
 from fencepost._runtime.clock import boottime
 from fencepost.contract.answer import Busy, Granted, Queued
 from fencepost.core.claim import Ask, Claim, Mode, Request
+from fencepost.engines.consul._sync.engine import ConsulEngine
 from fencepost.engines.consul.wire.threads import Watch
 from fencepost.testing.condition import until
 from fencepost.testing.consul import Agent
+from tests.support.engine import engine_as
 
 from .conftest import LASTING, PATIENCE, Connect, holder_of
 
@@ -93,11 +96,14 @@ def test_many_who_wait_in_one_session_for_one_name_share_one_question(agent: Age
             with session.lock("a", timeout=PATIENCE):
                 order.append(number)
 
+        def stand(count: int) -> bool:
+            return len(holder.look("a").waiters) == count
+
         threads = [threading.Thread(target=take, args=[number]) for number in range(12)]
         for number, thread in enumerate(threads):
             thread.start()
-            until(lambda number=number: len(holder.look("a").waiters) == number + 1)
-        line = session.engine._line  # type: ignore[attr-defined]
+            until(partial(stand, number + 1))
+        line = engine_as(session, ConsulEngine)._line
         until(lambda: len(line._watches) == 1)
         assert len(line._asking) == 1
         held.release()

@@ -14,8 +14,9 @@ from fencepost._runtime import aio
 from fencepost._runtime import threads as runtime
 from fencepost.core.claim import Ask, Mode, Request
 from fencepost.core.holder import Holder
+from fencepost.core.malformed import Malformed
 from fencepost.drivers.consul import http
-from fencepost.drivers.consul.http import Malformed, Parser, Response
+from fencepost.drivers.consul.http import Parser, Response
 from fencepost.engines.consul._async.line import AsyncLine
 from fencepost.engines.consul._sync.line import Line
 from fencepost.engines.consul.audit import MOST_BYTES, Removal, evictions_of, read_audit, write_audit

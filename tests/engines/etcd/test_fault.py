@@ -9,11 +9,14 @@ import pytest
 import fencepost
 from fencepost import EngineError, Lost, Session, Unavailable, Uncertain
 from fencepost.drivers.etcd import request
+from fencepost.drivers.etcd.answer import Outcome
+from fencepost.engines.etcd._sync.engine import EtcdEngine
 from fencepost.engines.etcd.key import lease_of
 from fencepost.testing.condition import until
 from fencepost.testing.etcd import client, etcdctl, port_of
 from fencepost.testing.proxy import Proxy
 from fencepost.testing.server import ServerProcess
+from tests.support.engine import engine_as
 from tests.support.etcd.meter import keep_alives, watchers
 from tests.support.etcd.traffic import traffic
 from tests.support.renewal import renew
@@ -176,14 +179,15 @@ def test_a_claim_that_arrives_after_it_was_given_up_is_no_phantom_holder(port: i
 
 def _sent_by(session: Session) -> list[bytes]:
     """Every transaction that the session sends from now on."""
-    talker = session.engine._client
-    commit, sent = talker.commit, []
+    talker = engine_as(session, EtcdEngine)._client
+    commit = talker.commit
+    sent: list[bytes] = []
 
-    def noted(transaction: bytes) -> object:
+    def noted(transaction: bytes) -> Outcome | None:
         sent.append(transaction)
         return commit(transaction)
 
-    talker.commit = noted
+    talker.commit = noted  # type: ignore[method-assign]
     return sent
 
 
@@ -308,14 +312,14 @@ def test_an_eviction_that_takes_nothing_leaves_no_lease(url: str, monkeypatch: p
         operator.keeper()
         grant = session.lock("a").acquire()
         before = lease_list(url)
-        lease_grant = operator.engine._client.lease_grant
+        lease_grant = engine_as(operator, EtcdEngine)._client.lease_grant
 
         def let_go_and_grant(lease: int, seconds: int) -> int:
             grant.release()
             granted: int = lease_grant(lease, seconds)
             return granted
 
-        monkeypatch.setattr(operator.engine._client, "lease_grant", let_go_and_grant)
+        monkeypatch.setattr(engine_as(operator, EtcdEngine)._client, "lease_grant", let_go_and_grant)
         assert operator.evict("a") == ()
         assert lease_list(url) - before == set()
 

@@ -354,7 +354,9 @@ def test_what_is_held_is_released_also_while_etcd_is_full(places: Any, full: Ful
     request = one.asked(1, "a")
     one.send_late(request)
     claim = one.claim(request)
-    release = (lambda: one.engine.release_all([claim])) if together else lambda: one.engine.release(claim)
+    release: Callable[[], Any] = (
+        (lambda: one.engine.release_all([claim])) if together else (lambda: one.engine.release(claim))
+    )
     with full():
         with pytest.raises(Unavailable, match="space exceeded"):
             release()

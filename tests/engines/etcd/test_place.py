@@ -15,10 +15,12 @@ from fencepost import Refused, Unavailable
 from fencepost.contract.answer import Cell, Granted, Queued
 from fencepost.core.claim import Ask
 from fencepost.drivers.etcd import request
+from fencepost.engines.etcd._sync.engine import EtcdEngine
 from fencepost.engines.etcd.key import lease_of
 from fencepost.testing.condition import until
 from fencepost.testing.etcd import client, etcd_server, etcdctl, port_of, serves
 from fencepost.testing.port import free_port
+from tests.support.engine import cells_of, engine_as
 
 from .conftest import KINDS
 
@@ -109,7 +111,7 @@ def test_the_prefix_keeps_locks_apart(url: str) -> None:
 def test_a_lock_taken_again_and_again_uses_one_key(url: str) -> None:
     """etcd walks over every key that ever was: a key of its own for each grant would make each slower than the last."""
     with fencepost.connect(url, ttl=LASTING) as session:
-        keys = set()
+        keys: set[bytes] = set()
         for _ in range(50):
             with session.lock("a"):
                 speaker = client(url=url)
@@ -281,8 +283,8 @@ def test_a_token_that_is_not_valid_any_more_is_replaced(guarded: int) -> None:
         session.lock("a").acquire().release()
         run_etcdctl(guarded, *ROOT, "role", "grant-permission", "locker", "read", "elsewhere")
         session.lock("a").acquire().release()
-        session.engine._client.link.endpoints.token = "invalid"
-        session.engine._client.link.clear()
+        engine_as(session, EtcdEngine)._client.link.endpoints.token = "invalid"
+        engine_as(session, EtcdEngine)._client.link.clear()
         session.lock("a").acquire().release()
 
 
@@ -306,7 +308,7 @@ def test_who_begins_to_wait_after_the_users_have_changed_is_told_of_its_turn(cha
     url = f"etcd://root:secret@127.0.0.1:{changing}"
     with fencepost.connect(url, ttl=LASTING) as first, fencepost.connect(url, ttl=LASTING) as second:
         held = {name: first.lock(name).acquire() for name in "abc"}
-        engine, cells = second.engine, second.engine.cells
+        engine, cells = second.engine, cells_of(second)
         # It listens already, as whom it said it was then.
         places = [engine.claim(second.keeper().request((Ask("a"),)), wait=True)]
         cells.watch("cell", 0, 0.01)
@@ -321,7 +323,7 @@ def test_who_begins_to_wait_after_the_users_have_changed_is_told_of_its_turn(cha
         seen: list[Cell] = []
         watcher = threading.Thread(target=lambda: seen.append(cells.watch("cell", 0, PATIENCE)))
         watcher.start()
-        first.engine.cells.write("cell", "value", 0)
+        cells_of(first).write("cell", "value", 0)
         watcher.join(PATIENCE)
         assert seen[0].value == "value"
 
@@ -347,7 +349,7 @@ def test_a_server_that_asks_for_our_certificate_is_shown_it() -> None:
     folder = Path(tempfile.mkdtemp(prefix="fencepost-tls-"))
     authority, certificate, key = folder / "ca.crt", folder / "both.crt", folder / "both.key"
     _make_certificates(folder)
-    options = ("--cert-file", str(certificate), "--key-file", str(key))
+    options: tuple[str, ...] = ("--cert-file", str(certificate), "--key-file", str(key))
     port = free_port()
     url = f"etcds://127.0.0.1:{port}?ca={authority}&cert={certificate}&key={key}"
     options += ("--client-cert-auth", "--trusted-ca-file", str(authority))

@@ -13,6 +13,7 @@ from fencepost.engines.etcd.lease import Entry, Lease
 from fencepost.engines.etcd.record import Contender
 from fencepost.engines.etcd.view import MOST_UNREAD, View
 from fencepost.engines.etcd.watchtower import LINGER, MOST_DOUBTS, Watchtower
+from tests.support.now import now
 
 pytestmark = pytest.mark.unit
 
@@ -75,7 +76,7 @@ class Town:
         assert view.witness is not None
         assert words == [watching(view.number), watching(view.number + 1)]
         self.tower.hear(said(view.number, CREATED, revision))
-        assert not waiter.stirred
+        assert not now(waiter.stirred)
         self.tower.hear(said(view.witness, CREATED, revision))
         assert waiter.stirred
         assert self.say(view) == [ending(view.witness)]
@@ -86,7 +87,7 @@ def test_a_waiter_is_told_when_the_one_before_it_has_left() -> None:
     town = Town()
     watch = town.open()
     assert town.tower.station(town.entry, {"a": town.queue}, 12)
-    assert not town.entry.waiter.stirred
+    assert not now(town.entry.waiter.stirred)
     town.tower.hear(said(watch, left(b"a/ff", 13)))
     assert town.entry.waiter.stirred
     assert town.tower.has_won(town.entry)

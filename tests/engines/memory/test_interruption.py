@@ -7,7 +7,7 @@ import pytest
 from fencepost._runtime import threads
 from fencepost.core.url import Url
 from fencepost.engines.memory._sync.engine import Engine
-from tests.support.interruption import ACTS, every_point
+from tests.support.interruption import ACTS, Act, every_point
 
 _number = itertools.count()
 
@@ -15,10 +15,10 @@ _number = itertools.count()
 # What is dropped half made is closed when it is collected.
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning", "ignore::ResourceWarning")
 @pytest.mark.parametrize("act", ACTS)
-def test_an_interruption_at_any_point_tears_nothing(act):
+def test_an_interruption_at_any_point_tears_nothing(act: Act) -> None:
     url = Url("memory", path=f"/interruption-{next(_number)}")
 
-    def make():
+    def make() -> Engine:
         return Engine(url, clock=threads.BootClock(), patience=5.0)
 
     assert every_point(make, act, lambda engine: engine._book._lock.locked()) > 3

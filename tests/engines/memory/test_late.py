@@ -11,6 +11,7 @@ from fencepost.contract.answer import Busy, Granted, Queued
 from fencepost.core.claim import Ask, Claim, Request
 from fencepost.core.holder import Holder
 from fencepost.core.url import parse_url
+from tests.support.claim import GrantedClaim
 
 pytestmark = pytest.mark.unit
 
@@ -27,10 +28,10 @@ def engine() -> Any:
     return engine
 
 
-def granted(engine: Any, request: Request) -> Claim:
+def granted(engine: Any, request: Request) -> GrantedClaim:
     answer = engine.claim(request, wait=True)
     assert isinstance(answer, Granted)
-    return Claim(request.holder, request.serial, request.asks[0], answer.tokens[0])
+    return GrantedClaim(request.holder, request.serial, request.asks[0], answer.tokens[0])
 
 
 def assert_free(engine: Any) -> None:

@@ -188,7 +188,7 @@ def test_frames_are_cut_alike_whatever_the_pieces(bodies: list[bytes], size: int
 
 
 def test_a_long_frame_in_many_pieces_is_cut_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    heads = []
+    heads: list[int] = []
     monkeypatch.setattr(frame, "_length", Counting(heads))
     intake = Intake(lambda path, gone: None)
     greeted: list[bytes] = []

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 from hypothesis import strategies as st
+from kazoo.exceptions import KazooException
 from kazoo.protocol import serialization as theirs
 from kazoo.protocol.connection import ReplyHeader
 from kazoo.security import ACL, Id
@@ -73,7 +74,7 @@ def failure(body: bytes) -> int | None:
         found = theirs.Transaction.deserialize(body, 0)
     except (struct.error, RuntimeError, UnicodeDecodeError):
         return None
-    return next((each.code for each in found if isinstance(each, Exception) and each.code), 0)
+    return next((each.code for each in found if isinstance(each, KazooException) and each.code), 0)
 
 
 # Once taken for success: kinds that there are not, steps that are cut off, and none at all.

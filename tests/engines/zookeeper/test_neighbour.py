@@ -5,6 +5,7 @@ import subprocess
 import threading
 import uuid
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -52,11 +53,14 @@ def test_kazoo_stands_in_one_line_with_us(observer: Observer, url: str, folder: 
             with session.lock("a", timeout=PATIENCE):
                 order.append("ours")
 
+        def stand(count: int) -> bool:
+            return len(observer.nodes(f"/{folder}/a")) == count
+
         threads = []
         for number, take in enumerate((take_theirs, take_ours)):
             threads.append(threading.Thread(target=take))
             threads[-1].start()
-            until(lambda number=number: len(observer.nodes(f"/{folder}/a")) == number + 2)
+            until(partial(stand, number + 2))
         assert [each.claim.holder.label for each in session.look("a").waiters] == ["theirs", "ours"]
         held.release()
         for thread in threads:

@@ -13,11 +13,13 @@ from fencepost.core.holder import Holder
 from fencepost.engines.zookeeper import jute
 from fencepost.engines.zookeeper._async import sight as async_sight
 from fencepost.engines.zookeeper._sync import sight
+from fencepost.engines.zookeeper._sync.engine import ZookeeperEngine
 from fencepost.engines.zookeeper.contender import Recipe
 from fencepost.engines.zookeeper.lease import Lease, longest_pause, session_timeout
 from fencepost.engines.zookeeper.path import Folder, encode
 from fencepost.testing.condition import until
 from fencepost.testing.zookeeper import UP, ZookeeperServer, shared_server
+from tests.support.engine import engine_as
 from tests.support.renewal import renew
 from tests.support.zookeeper.observer import Observer
 
@@ -118,7 +120,8 @@ def test_the_record_of_evictions_is_bounded(
 def test_a_lease_is_kept_by_one_request_however_many_locks_it_has(where: str, folder: str) -> None:
     with fencepost.connect(f"{where}/{folder}", ttl=LASTING) as session:
         grants = [session.lock(f"lock {number}").acquire() for number in range(100)]
-        member = session.engine._members[session.keeper().holder.id]  # type: ignore[attr-defined]
+        member = engine_as(session, ZookeeperEngine)._members[session.keeper().holder.id]
+        assert member.link.present is not None
         before = member.link.present._xid
         renew(session)
         # Each request has a number.
@@ -132,7 +135,7 @@ def test_a_node_of_our_session_that_nobody_here_knows_of_is_swept_away(
     with fencepost.connect(f"{where}/{folder}", ttl=LASTING) as session:
         grant = session.lock("a").acquire()
         keeper = session.keeper()
-        member = session.engine._members[keeper.holder.id]  # type: ignore[attr-defined]
+        member = engine_as(session, ZookeeperEngine)._members[keeper.holder.id]
         stem = Recipe("kazoo").stem(Request(keeper.holder, 999, (Ask("a"),)))
         node = f"/{folder}/a/{stem}".encode()
         member.link.call([jute.create(jute.CREATE2, node, b"", jute.OPEN_TO_ALL, jute.EPHEMERAL_SEQUENCE)])

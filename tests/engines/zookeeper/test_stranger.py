@@ -15,9 +15,11 @@ import fencepost
 from fencepost import EngineError, FencepostError
 from fencepost._runtime.clock import boottime
 from fencepost.engines.zookeeper.frame import LONGEST
+from fencepost.engines.zookeeper.jute import buffer
 from fencepost.testing.zookeeper import shared_server
+from tests.support.engine import cells_of
 from tests.support.hostile import Hostile, Speech, dripping, flooding, hasty, hasty_async
-from tests.support.zookeeper.nonsense import BODIES, ERRORS, EVENT, EVENTS, babbling, bodied, buffer, keeping
+from tests.support.zookeeper.nonsense import BODIES, ERRORS, EVENT, EVENTS, babbling, bodied, keeping
 
 pytestmark = pytest.mark.slow
 
@@ -25,6 +27,12 @@ pytestmark = pytest.mark.slow
 SOON = 30.0
 LASTING = 60.0
 HEADER = struct.pack(">iqi", 1, 1, 0)
+
+
+def _telling(event: bytes) -> Speech:
+    return babbling(lambda xid: buffer(struct.pack(">iqi", -1, 0, 0) + event))
+
+
 KEEPING = {
     "drips a greeting": dripping(struct.pack(">i", 1000)),
     "floods instead of a greeting": flooding(struct.pack(">i", 60_000_000), bytes(65_536)),
@@ -37,15 +45,11 @@ KEEPING = {
 NONSENSE: dict[str, Speech] = {
     **{f"body {each[:12]!r}": bodied(each) for each in BODIES},
     **{f"error {each}": bodied(b"", each) for each in ERRORS},
-    **{f"event {each[:12]!r}": babbling(lambda xid, each=each: _event(each)) for each in EVENTS},
+    **{f"event {each[:12]!r}": _telling(each) for each in EVENTS},
     "another number": babbling(lambda xid: buffer(struct.pack(">iqi", xid + 1, 1, 0))),
     "no header": babbling(lambda xid: buffer(b"abc")),
     "a length below nothing": babbling(lambda xid: struct.pack(">i", -6)),
 }
-
-
-def _event(body: bytes) -> bytes:
-    return buffer(struct.pack(">iqi", -1, 0, 0) + body)
 
 
 def url_of(server: Hostile) -> str:
@@ -203,5 +207,5 @@ def test_a_cell_that_others_have_written_is_refused(client: Any, folder: str) ->
     client.create(f"/{folder}/.cells/c", b"=\xff", makepath=True)
     session = fencepost.connect(f"zookeeper://127.0.0.1:{shared_server().port}/{folder}", ttl=LASTING)
     with pytest.raises(fencepost.Refused, match="did not write"):
-        session.engine.cells.read("c")
+        cells_of(session).read("c")
     session.close()

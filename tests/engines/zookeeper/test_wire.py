@@ -21,6 +21,7 @@ from fencepost.contract import registry
 from fencepost.core.holder import Holder
 from fencepost.core.url import parse_url
 from fencepost.engines.zookeeper import jute
+from fencepost.engines.zookeeper._sync.engine import ZookeeperEngine
 from fencepost.engines.zookeeper._sync.link import Link
 from fencepost.engines.zookeeper.address import locate
 from fencepost.engines.zookeeper.frame import Intake
@@ -30,6 +31,7 @@ from fencepost.engines.zookeeper.wire import threads
 from fencepost.testing.condition import until
 from fencepost.testing.port import free_port
 from fencepost.testing.zookeeper import ZookeeperServer, shared_server
+from tests.support.engine import engine_as
 from tests.support.interruption import interrupt_at
 from tests.support.zookeeper.observer import Observer
 
@@ -162,11 +164,15 @@ def test_a_look_after_a_long_silence_finds_a_session() -> None:
     server = shared_server()
     session = fencepost.connect(f"zookeeper://127.0.0.1:{server.port}/look", ttl=LASTING)
     assert session.look("a").holders == ()
-    link = session.engine._sight._own  # type: ignore[attr-defined]
+    link = engine_as(session, ZookeeperEngine)._sight._own
+    assert link is not None
     connection = link.present
+    assert connection is not None
+    ours = connection._socket
     with Observer(server) as observer:
         observer.end_session(link.session)
-    until(lambda: select.select([connection._socket], [], [], 0)[0])
+    assert ours is not None
+    until(lambda: bool(select.select([ours], [], [], 0)[0]))
     connection._read_at = -math.inf
     assert session.look("a").holders == ()
     session.close()
@@ -221,7 +227,9 @@ def test_whoever_comes_while_another_only_glances_reads_at_once_afterwards(monke
         peer, _ = server.accept()
         connection._read_at = -math.inf
         peer.sendall(b"glance")
-        until(lambda: bool(select.select([connection._socket], [], [], 0)[0]))
+        ours = connection._socket
+        assert ours is not None
+        until(lambda: bool(select.select([ours], [], [], 0)[0]))
         assert not connection.is_over
         peer.sendall(b"news")
         waiting.join(LASTING / 3)
@@ -235,7 +243,6 @@ def test_a_connection_that_another_thread_ends_while_this_one_speaks_is_unavaila
 ) -> None:
     with fencepost.connect(where, ttl=LASTING) as session:
         session.look("a")
-        frame = threads.frame
 
         def ending(xid: int, request: bytes) -> bytes:
             (connection,) = [each for each in list(threads._open) if each._sending.locked()]
@@ -243,7 +250,7 @@ def test_a_connection_that_another_thread_ends_while_this_one_speaks_is_unavaila
             reader.start()
             reader.join(PATIENCE)
             monkeypatch.undo()
-            return frame(xid, request)
+            return jute.frame(xid, request)
 
         monkeypatch.setattr(threads, "frame", ending)
         with pytest.raises(Unavailable):

@@ -9,12 +9,15 @@ import fencepost
 from fencepost import Lost, Unavailable, Uncertain
 from fencepost.core.event import Event, Jeopardy, LeaseLost, Recovered
 from fencepost.core.lease import Standing
+from fencepost.engines.zookeeper._sync.engine import ZookeeperEngine
 from fencepost.primitives._sync.connect import connect
 from fencepost.primitives._sync.session import Session
 from fencepost.testing.contract._sync.attempt import Attempt, until
 from fencepost.testing.contract._sync.place import until_waiting
 from fencepost.testing.proxy import Proxy
 from fencepost.testing.zookeeper import ZookeeperServer, sessions_at, shared_server
+from tests.support.engine import engine_as
+from tests.support.now import now
 from tests.support.zookeeper._sync.patience import ENDING, LASTING, PATIENCE, apart, so
 from tests.support.zookeeper.observer import Observer
 
@@ -102,7 +105,7 @@ def test_a_short_cut_is_jeopardy_and_the_same_session_goes_on(shared: ZookeeperS
             keeper = session.keeper()
             proxy.cut()
             assert not keeper._renew()
-            assert grant.standing is Standing.JEOPARDY
+            assert now(grant.standing) is Standing.JEOPARDY
             assert grant.held
             proxy.heal()
             until(keeper._renew)
@@ -230,7 +233,7 @@ def test_a_session_killed_at_the_server_while_waiting_goes_to_the_end_of_the_lin
             until_waiting(first, "a", 1)
             before = observer.nodes("/expired/a")
             keeper = second.keeper()
-            observer.end_session(second.engine._members[keeper.holder.id].link.session)  # type: ignore[attr-defined]
+            observer.end_session(engine_as(second, ZookeeperEngine)._members[keeper.holder.id].link.session)
             so(lambda: len(observer.nodes("/expired/a")) == 2 and observer.nodes("/expired/a") != before)
             assert keeper.lost.wait(PATIENCE)
             held.release()
