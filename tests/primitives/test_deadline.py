@@ -68,7 +68,7 @@ class Fading(AsyncFaultyEngine):
     def __init__(self, engine: AsyncMemoryEngine, clock: LoopClock, answers: int, pace: float) -> None:
         super().__init__(engine, clock=clock)
         # One name after the other: the longer way.
-        self.traits = replace(engine.traits, together=False)
+        self.traits = replace(engine.traits, together=False)  # type: ignore[misc]
         self.answers = answers
         self.pace = pace
 

@@ -2,13 +2,13 @@
 
 import json
 from collections.abc import Callable
-from typing import Any
 
 import pytest
 
 import fencepost
 from fencepost.errors import Refused
 from fencepost.fences.result import MemoryResults
+from tests.support.engine import cells_of
 
 pytestmark = pytest.mark.unit
 Call = Callable[[fencepost.Session], object]
@@ -74,7 +74,7 @@ CASES = [(key, number) for key, calls in CALLS.items() for number in range(len(c
 @pytest.mark.parametrize(("key", "number"), CASES)
 def test_what_others_have_written_is_refused_and_nothing_is_left_held(key: str, number: int) -> None:
     with fencepost.connect(f"memory://{key.replace('/', '-')}-{number}") as session:
-        cells: Any = session.engine.cells  # type: ignore[attr-defined]
+        cells = cells_of(session)
         for value in NO_DOCUMENTS + STRANGE[key]:
             cells.write(key, value, cells.read(key).version)
             with pytest.raises(Refused, match=key):

@@ -69,20 +69,21 @@ def test_whatever_is_interrupted_anywhere_leaves_nothing_held(
 
 
 def test_who_is_interrupted_at_any_line_of_an_inner_block_of_a_lock_holds_it_in_the_outer_one() -> None:
-    def inner() -> None:
-        with lock:
-            pass
-
-    def check(where: str) -> None:
-        nonlocal outer
-        assert outer.held, where
-        outer.release()
-        assert outer.released, where
-        outer = lock.acquire()
-
     with fencepost.connect("memory://interrupted-inside", ttl=600) as session:
         lock = session.lock("a", reentrant=True)
         outer = lock.acquire()
+
+        def inner() -> None:
+            with lock:
+                pass
+
+        def check(where: str) -> None:
+            nonlocal outer
+            assert outer.held, where
+            outer.release()
+            assert outer.released, where
+            outer = lock.acquire()
+
         assert every_step(inner, check) > 20
         check("at the end")
 
@@ -137,7 +138,7 @@ def test_a_block_whose_code_is_looked_for_as_it_is_interrupted_is_given_back() -
 def test_who_is_interrupted_as_it_becomes_a_worker_keeps_no_partition(monkeypatch: pytest.MonkeyPatch) -> None:
     with fencepost.connect("memory://interrupted-worker", ttl=600) as session:
 
-        def arm(block: Block[object]) -> None:
+        def arm(block: object) -> None:
             until(lambda: len(session.names("p/partition")) == 2)
             raise Stop
 

@@ -9,6 +9,7 @@ from fencepost.engines.memory._async.engine import AsyncMemoryEngine
 from fencepost.engines.memory._sync.engine import MemoryEngine
 from fencepost.primitives._sync import grants
 from fencepost.session._sync.grant import Grant
+from fencepost.session._sync.surrender import of_one_request
 
 pytestmark = pytest.mark.unit
 
@@ -22,8 +23,7 @@ def test_to_give_back_many_names_none_is_sought_among_all_the_others(monkeypatch
             sought += 1
             return super().__contains__(grant)
 
-    together = grants.of_one_request
-    monkeypatch.setattr(grants, "of_one_request", lambda held: Listed(together(held)))
+    monkeypatch.setattr(grants, "of_one_request", lambda held: Listed(of_one_request(held)))
     with connect("memory://many") as session:
         held = session.lock_all([f"name {number}" for number in range(20)]).acquire()
         held.release()

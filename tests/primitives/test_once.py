@@ -108,7 +108,11 @@ def test_a_result_expires_and_its_mark_outlives_it(store: Results) -> None:
     store.claim("a", 5)
     store.keep("a", 5, '"old"', 0.05)
     until(lambda: store.find("a") is None)
-    for late in (lambda: store.claim("a", 4), lambda: store.keep("a", 4, '"late"', None)):
+    attempts: tuple[Callable[[], object], ...] = (
+        lambda: store.claim("a", 4),
+        lambda: store.keep("a", 4, '"late"', None),
+    )
+    for late in attempts:
         with pytest.raises(Stale):
             late()
     assert store.claim("a", 6) is None
@@ -190,7 +194,12 @@ def test_a_mark_in_a_database_that_is_no_token_is_refused(tmp_path: Path) -> Non
     store.claim("a", 5)
     connection.execute("UPDATE fencepost_result SET token = 'x'")
     connection.commit()
-    for attempt in (lambda: store.find("a"), lambda: store.claim("a", 6), lambda: store.keep("a", 6, "1", None)):
+    attempts: tuple[Callable[[], object], ...] = (
+        lambda: store.find("a"),
+        lambda: store.claim("a", 6),
+        lambda: store.keep("a", 6, "1", None),
+    )
+    for attempt in attempts:
         with pytest.raises(Refused, match="the mark of 'a' is no token"):
             attempt()
     connection.close()
@@ -357,7 +366,7 @@ async def test_tasks_wait_for_the_first_ones_result() -> None:
     async with fencepost.connect_async("memory://") as session:
         assert await asyncio.gather(*(session.once("a").run(work) for _ in range(5))) == [1] * 5
         with fencepost.connect("memory://") as blocking:
-            assert blocking.once("a").run(lambda: "never") == 1
+            assert blocking.once("a").run(lambda: -1) == 1
 
         @session.once("b/{number}", store=AsyncMemoryResults())
         async def double(number: int) -> int:

@@ -3,10 +3,12 @@
 import itertools
 import threading
 from collections.abc import Iterator
+from functools import partial
 
 import pytest
 
 import fencepost
+from fencepost._runtime import threads
 from fencepost.core import event
 from tests.support.interruption import interrupt_at
 
@@ -56,8 +58,9 @@ def test_every_grant_is_told_wherever_whoever_told_them_was_interrupted(session:
         grants = [session.lock(name).acquire() for name in "ab"]
         told = [grant.lost for grant in grants]
         keeper = session.keeper()
-        where = interrupt_at(point, lambda keeper=keeper: keeper.lose("told so by the test"))
+        where = interrupt_at(point, partial(keeper.lose, "told so by the test"))
         # The alarm comes at the end of the lease, if nobody cancelled it.
+        assert isinstance(keeper._alarm, threads._Alarm)
         if keeper._alarm.callback is not None:
             keeper._ring()
         if keeper._end is None:

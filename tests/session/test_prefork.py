@@ -1,6 +1,7 @@
 """Servers that import an application, fork, and serve from the children: the session is made at the import."""
 
 import contextlib
+import importlib
 import os
 import subprocess
 import sys
@@ -71,11 +72,10 @@ def test_every_task_of_celerys_own_pool_locks(tmp_path: Path, monkeypatch: pytes
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
     monkeypatch.syspath_prepend(str(tmp_path))
-    import fencepost_tasks
-
+    tasks = importlib.import_module("fencepost_tasks")
     worker = ("celery", "-A", "fencepost_tasks", "worker", "--pool", "prefork", "--concurrency", "2", "-l", "error")
     with serving(tmp_path, *worker, **environment):
-        asked = [fencepost_tasks.work.delay() for _ in range(20)]
+        asked = [tasks.work.delay() for _ in range(20)]
         answers = [each.get(timeout=100) for each in asked]
     assert len({token for token, _ in answers}) == 20
     assert all(in_child for _, in_child in answers)

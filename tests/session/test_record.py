@@ -6,6 +6,7 @@ import fencepost
 from fencepost.contract.answer import Cell
 from fencepost.errors import Refused, Unavailable, Uncertain
 from fencepost.session._sync.record import STAMPS, Document, Record
+from tests.support.engine import cells_of
 
 pytestmark = pytest.mark.unit
 
@@ -23,7 +24,7 @@ def test_a_change_that_was_not_answered_is_not_made_twice_however_many_came_afte
         record = Record(session, "a")
         for _ in range(before):
             record.change(increment)
-        cells = session.engine.cells  # type: ignore[attr-defined]
+        cells = cells_of(session)
         write = cells.write
 
         def unanswered(key: str, value: str, version: int) -> Cell:
@@ -48,7 +49,7 @@ def test_a_change_that_did_not_arrive_is_made_after_others(before: int, monkeypa
         record = Record(session, "a")
         for _ in range(before):
             record.change(increment)
-        cells = session.engine.cells  # type: ignore[attr-defined]
+        cells = cells_of(session)
         write = cells.write
 
         def lost(key: str, value: str, version: int) -> Cell:
@@ -66,11 +67,12 @@ def test_a_change_that_was_not_answered_is_uncertain_if_it_can_not_be_read_after
 ) -> None:
     with fencepost.connect("memory://record-spoiled") as session:
         record = Record(session, "a")
-        cells = session.engine.cells  # type: ignore[attr-defined]
+        cells = cells_of(session)
         write = cells.write
 
         def unanswered(key: str, value: str, version: int) -> Cell:
             changed = write(key, value, version)
+            assert changed is not None
             write(key, "no document of ours", changed.version)
             raise Unavailable("the answer is lost")
 
@@ -84,6 +86,6 @@ def test_a_change_that_the_engine_refuses_was_not_made(monkeypatch: pytest.Monke
         raise Refused("no right to write")
 
     with fencepost.connect("memory://record-refused") as session:
-        monkeypatch.setattr(session.engine.cells, "write", refused)  # type: ignore[attr-defined]
+        monkeypatch.setattr(cells_of(session), "write", refused)
         with pytest.raises(Refused, match="no right to write"):
             Record(session, "a").change(increment)

@@ -16,7 +16,10 @@ from fencepost.fences.http.target import meant, spelled
 from tests.support.fences.asgi import WHOLE, ask
 
 pytestmark = pytest.mark.unit
-CUT = [{"type": "http.request", "body": b"first half,", "more_body": True}, {"type": "http.disconnect"}]
+CUT: list[dict[str, Any]] = [
+    {"type": "http.request", "body": b"first half,", "more_body": True},
+    {"type": "http.disconnect"},
+]
 
 
 class Service:
@@ -158,7 +161,11 @@ async def test_half_a_request_does_not_run(tmp_path: Path) -> None:
 async def test_a_request_that_is_still_being_sent_shuts_nobody_out(fenced: Any) -> None:
     waits, rest = asyncio.Event(), asyncio.Event()
     answer: list[dict[str, Any]] = []
-    messages = iter([{"type": "http.request", "body": b"a", "more_body": True}, {"type": "http.request", "body": b"b"}])
+    parts: list[dict[str, Any]] = [
+        {"type": "http.request", "body": b"a", "more_body": True},
+        {"type": "http.request", "body": b"b"},
+    ]
+    messages = iter(parts)
 
     async def receive() -> dict[str, Any]:
         message = next(messages)

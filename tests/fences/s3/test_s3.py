@@ -4,7 +4,7 @@ import json
 import shutil
 import threading
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from multiprocessing.connection import Connection
 from typing import Any
 
@@ -377,12 +377,13 @@ def test_a_forged_pointer_leads_to_no_other_object(client: Any, content: str) ->
     client.put_object(Bucket="shop", Key="precious", Body=b"gold")
     forged = json.dumps({"token": 1, "nonce": "x", "content": content.replace("{key}", key)})
     client.put_object(Bucket="shop", Key=key, Body=forged)
-    for attempt in (
+    attempts: tuple[Callable[[], object], ...] = (
         lambda: fence.write(key, 7, b"new"),
         lambda: fence.delete(key, 7),
         lambda: fence.read(key, 7),
         lambda: fence.peek(key),
-    ):
+    )
+    for attempt in attempts:
         with pytest.raises(Refused, match="was not written through a fence"):
             attempt()
     assert client.get_object(Bucket="shop", Key="precious")["Body"].read() == b"gold"
@@ -441,7 +442,12 @@ def test_a_store_that_ignores_a_condition_is_found_out(client: Any, key: str, co
     if there:
         S3Fence(client, "shop").write(key, 6, b"before")
     fence = S3Fence(Deaf(client, condition), "shop")
-    for attempt in (lambda: fence.write(key, 7, b"one"), lambda: fence.claim(key, 8), lambda: fence.delete(key, 8)):
+    attempts: tuple[Callable[[], object], ...] = (
+        lambda: fence.write(key, 7, b"one"),
+        lambda: fence.claim(key, 8),
+        lambda: fence.delete(key, 8),
+    )
+    for attempt in attempts:
         with pytest.raises(Refused, match=f"ignores {condition}, and would let stale tokens pass"):
             attempt()
 

@@ -46,9 +46,9 @@ async def connection(kind: str, folder: Path) -> AsyncIterator[Any]:
     elif library == "aiosqlite":
         import aiosqlite
 
-        async with aiosqlite.connect(folder / "place.db") as opened:
-            await opened.execute("CREATE TABLE IF NOT EXISTS list (words TEXT)")
-            yield opened
+        async with aiosqlite.connect(folder / "place.db") as file:
+            await file.execute("CREATE TABLE IF NOT EXISTS list (words TEXT)")
+            yield file
     else:
         from sqlalchemy.ext.asyncio import create_async_engine
 
@@ -57,11 +57,11 @@ async def connection(kind: str, folder: Path) -> AsyncIterator[Any]:
             engine = create_async_engine(url, connect_args={"server_settings": {"search_path": schema}})
         else:
             engine = create_async_engine(f"sqlite+aiosqlite:///{folder}/place.db")
-        async with engine.connect() as opened:
+        async with engine.connect() as connected:
             if mode == "aiosqlite":
-                await opened.exec_driver_sql("CREATE TABLE IF NOT EXISTS list (words TEXT)")
-                await opened.commit()
-            yield opened
+                await connected.exec_driver_sql("CREATE TABLE IF NOT EXISTS list (words TEXT)")
+                await connected.commit()
+            yield connected
         await engine.dispose()
 
 

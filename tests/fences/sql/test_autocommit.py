@@ -1,6 +1,6 @@
 """Where SQLAlchemy only thinks that it has a transaction, nothing passes: anybody could come before the write."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -116,7 +116,8 @@ def test_a_transaction_that_the_user_begins_for_sqlalchemy_is_one(tmp_path: Path
         with fence.guard("a", 7) as guarded:
             guarded.exec_driver_sql("UPDATE list SET words = '[7]'")
         fence.execute("a", 7, "UPDATE list SET words = '[77]'")
-    assert place.look() == [77]
+    looked: Sequence[object] = place.look()
+    assert looked == [77]
     place.close()
 
 

@@ -29,7 +29,7 @@ class AsyncPymysql(MySQLDialect_pymysql):
 
     def do_execute(self, cursor: Any, statement: Any, parameters: Any, context: Any = None) -> None:
         await_only(asyncio.sleep(0))
-        super().do_execute(cursor, statement, parameters, context)
+        super().do_execute(cursor, statement, parameters, context)  # type: ignore[no-untyped-call]
 
 
 registry.register("mysql.blocking", __name__, "AsyncPymysql")
@@ -45,14 +45,14 @@ async def asynchronous(folder: Path) -> AsyncIterator[Any]:
     await engine.dispose()
 
 
-class MuteCursor(Cursor):
+class MuteCursor(Cursor):  # type: ignore[misc]
     """A cursor of a library that tells neither what an insert was numbered nor how many rows an update changed."""
 
     lastrowid = property(lambda self: None, lambda self, value: None)
     rowcount = property(lambda self: -1, lambda self, value: None)
 
 
-class MuteConnection(pymysql.Connection):
+class MuteConnection(pymysql.Connection):  # type: ignore[misc]
     def cursor(self, cursor: Any = None) -> Any:
         return super().cursor(MuteCursor)
 
