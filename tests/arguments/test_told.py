@@ -78,7 +78,10 @@ def test_a_key_that_no_argument_fills_in_is_a_value_error(session: fencepost.Ses
 
 
 def test_a_key_that_an_argument_makes_too_long_or_empty_is_a_value_error(session: fencepost.Session) -> None:
-    once = session.once("{a}", store=MemoryResults())(lambda a: a)
+    @session.once("{a}", store=MemoryResults())
+    def once(a: str) -> str:
+        return a
+
     for argument in ("", "x" * 1025, "\0", "\ud800"):
         with pytest.raises(ValueError, match="the key of once-only work"):
             once(argument)

@@ -35,6 +35,7 @@ def _no_certificates(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def tried(connect: Callable[[str], Any], url: str) -> None:
     """It is taken, or refused in one line that shows nothing of the password."""
+    kind: type[Exception] | None
     try:
         connected = connect(url)
     except Exception as error:

@@ -19,7 +19,13 @@ def test_nobody_gets_the_lock_while_another_holds_it(name: str) -> None:
     holder, other = (contestants.ALL[name](port) for _ in range(2))
     done = threading.Event()
     holder.acquire()
-    waiting = threading.Thread(target=lambda: (other.acquire(), other.release(), done.set()))
+
+    def wait() -> None:
+        other.acquire()
+        other.release()
+        done.set()
+
+    waiting = threading.Thread(target=wait)
     waiting.start()
     assert not done.wait(0.1)
     holder.release()

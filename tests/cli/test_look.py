@@ -7,12 +7,14 @@ import re
 import signal
 import socket
 import threading
+from functools import partial
 from pathlib import Path
 from typing import Any
 from unittest.mock import ANY
 
 import fencepost
 from tests.support.cli.program import Program, complains, ends, eventually, says
+from tests.support.engine import cells_of
 
 
 def wait_for(session: fencepost.Session, name: str) -> threading.Thread:
@@ -92,6 +94,10 @@ def test_show_tells_all_about_a_name(program: Program, session: fencepost.Sessio
     assert eviction == {"token": evicted.token, "evicted": "the test", "by": "the test"}
 
 
+def stand_there(session: fencepost.Session, name: str, count: int) -> bool:
+    return len(session.look(name).waiters) == count
+
+
 def test_show_lists_waiters_in_the_order_in_which_they_will_be_served(
     program: Program, session: fencepost.Session
 ) -> None:
@@ -99,7 +105,7 @@ def test_show_lists_waiters_in_the_order_in_which_they_will_be_served(
     waiting = []
     for number, priority in enumerate(("0", "-3", "7"), 1):
         waiting.append(program.start("run", "a", "--holder", f"of {priority}", "--priority", priority, "--", "true"))
-        eventually(lambda wanted=number: len(session.look("a").waiters) == wanted)
+        eventually(partial(stand_there, session, "a", number))
     seen, shown = json.loads(program("show", "a", "--json").stdout), program("show", "a").stdout
     held.release()
     assert [each.wait(20) for each in waiting] == [0, 0, 0]
@@ -128,7 +134,7 @@ def test_show_deadlocks_knows_who_goes_before_whom(program: Program, session: fe
         for work, name, count in works:
             threads.append(threading.Thread(target=work))
             threads[-1].start()
-            eventually(lambda name=name, count=count: len(session.look(name).waiters) == count)
+            eventually(partial(stand_there, session, name, count))
         seen = program("show", "--deadlocks").stdout.splitlines()
         held.release()
         low_holds.release()
@@ -309,18 +315,23 @@ def test_names_and_labels_reach_no_terminal_raw(program: Program, session: fence
 def test_show_tells_how_the_last_run_ended(program: Program, session: fencepost.Session) -> None:
     assert json.loads(program("show", "report", "--json").stdout)["last_run"] is None
     job = session.job("report")
-    with job.begin(1794700800):
+    run = job.begin(1794700800)
+    assert run is not None
+    with run:
         running = program("show", "report").stdout
         token = session.look("report").holders[0].claim.token
     assert table(running, "last run") == ["2026-11-15 00:00:00 UTC", "the test", str(token), "running", "-"]
     assert table(program("show", "report").stdout, "last run")[3] == "done"
     run = job.begin(1794700801)
+    assert run is not None
     run.end(error="exit code 3")
     run.grant.release()
     failed = json.loads(program("show", "report", "--json").stdout)["last_run"]
     assert (failed["tick"], failed["state"], failed["error"]) == (1794700801, "failed", "exit code 3")
     assert table(program("show", "report").stdout, "last run")[-1] == "exit code 3"
-    job.begin("v42").grant.release()
+    run = job.begin("v42")
+    assert run is not None
+    run.grant.release()
     assert table(program("show", "report").stdout, "last run")[:4] == ["v42", "the test", ANY, "left unfinished"]
 
 
@@ -333,7 +344,7 @@ def table(text: str, title: str) -> list[str]:
 def test_a_last_run_that_others_have_written_is_told_and_hides_nothing(
     program: Program, session: fencepost.Session
 ) -> None:
-    session.engine.cells.write("job/a", "no document", 0)
+    cells_of(session).write("job/a", "no document", 0)
     with session.lock("a"):
         done = program("show", "a")
     assert (done.returncode, "'a' is held" in done.stdout) == (0, True)

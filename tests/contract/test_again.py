@@ -1,5 +1,7 @@
 """Asking again for what was granted and taken away in part, on every engine that grants several names at once."""
 
+from typing import cast
+
 import pytest
 
 from fencepost.contract import registry
@@ -32,8 +34,11 @@ def _begins_again_behind_whoever_waits(life: EngineMachine) -> None:
 def test_one_that_lost_a_part_begins_again_behind_whoever_waits_for_the_rest(site: Site, flavour: str) -> None:
     address = parse_url(site.url)
     if flavour == "blocking":
-        make, engine = engine_machine, registry.engine(address.scheme)
+        engine = registry.engine(address.scheme)
+        machine = engine_machine(lambda _, clock: engine(address, clock=clock, patience=PATIENCE), virtual_time=False)
     else:
-        make, engine = async_engine_machine, registry.async_engine(address.scheme)
-    machine = make(lambda _, clock: engine(address, clock=clock, patience=PATIENCE), virtual_time=False)
-    _begins_again_behind_whoever_waits(machine())
+        other = registry.async_engine(address.scheme)
+        machine = async_engine_machine(
+            lambda _, clock: other(address, clock=clock, patience=PATIENCE), virtual_time=False
+        )
+    _begins_again_behind_whoever_waits(cast(EngineMachine, machine()))

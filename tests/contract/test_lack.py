@@ -26,8 +26,9 @@ CASES = [
 
 @pytest.mark.parametrize(("chapter", "test"), CASES)
 async def test_a_lack_is_told(chapter: Chapter, test: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    lacks: dict[str, Any] = dict.fromkeys(lacked(test), False)
     for engine in (registry.engine("memory"), registry.async_engine("memory")):
-        monkeypatch.setattr(engine, "traits", replace(engine.traits, **dict.fromkeys(lacked(test), False)))
+        monkeypatch.setattr(engine, "traits", replace(engine.traits, **lacks))
     done = test(chapter.tests(), Site("memory://poor"))
     if chapter.flavour == "async":
         await done

@@ -1,6 +1,6 @@
 import pytest
 
-from fencepost.core.job import REMEMBERED_TICKS, Document, Outcome, begun, ended, last
+from fencepost.core.job import REMEMBERED_TICKS, Document, Outcome, Tick, begun, ended, last
 
 pytestmark = pytest.mark.unit
 NOW = 1_000_000.0
@@ -35,7 +35,8 @@ def test_a_stale_runner_changes_nothing() -> None:
 
 def test_what_was_done_once_stays_done_whatever_comes_between() -> None:
     document: Document | None = {}
-    for token, tick in enumerate(("v1", "v2", 60), start=1):
+    ticks: tuple[Tick, ...] = ("v1", "v2", 60)
+    for token, tick in enumerate(ticks, start=1):
         assert document is not None
         document = begun(document, tick, token, "a", again=True, now=NOW)
         assert document is not None

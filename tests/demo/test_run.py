@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from fencepost.testing.condition import until
+from tests.support.now import now
 
 COMMAND = [sys.executable, "-m", "fencepost.demo"]
 
@@ -58,7 +59,7 @@ def test_however_it_ends_no_worker_is_left(ending: signal.Signals, tmp_path: Pat
         until(lambda: len(children(demo.pid)) == 5, within=60)
         workers = children(demo.pid)
         until(lambda: demo.poll() is not None or any(is_stopped(worker) for worker in workers), within=60)
-        assert demo.returncode is None, (demo.stderr or sys.stderr).read()
+        assert now(demo.returncode) is None, (demo.stderr or sys.stderr).read()
         demo.send_signal(ending)
         _, complaint = demo.communicate(timeout=60)
         until(lambda: all(is_gone(worker) for worker in workers), within=60)

@@ -22,7 +22,7 @@ def test_the_examples_of_a_page_run_from_top_to_bottom(page: Path, tmp_path: Pat
     examples = _examples(page)
     script = tmp_path / "examples.py"
     script.write_text(f"import tempfile\ntempfile.tempdir = {str(tmp_path)!r}\n{examples}")
-    command = [sys.executable, "-W", "error", script]
+    command: list[str | Path] = [sys.executable, "-W", "error", script]
     environment = {
         "FENCEPOST_NAME": "nightly",
         "FENCEPOST_TOKEN": "7",

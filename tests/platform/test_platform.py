@@ -101,7 +101,8 @@ def test_a_loop_without_readers_is_told_which_loop_to_use(scheme: str) -> None:
         def add_reader(self, *args: object) -> None:
             raise NotImplementedError
 
-        add_writer = add_reader
+        def add_writer(self, *args: object) -> None:
+            raise NotImplementedError
 
     async def connect(url: str) -> None:
         async with fencepost.connect_async(url):

@@ -3,6 +3,7 @@
 import itertools
 import sys
 import threading
+from functools import partial
 
 import pytest
 
@@ -22,10 +23,14 @@ def rings(bell: threads._Bell) -> bool:
     return rung.wait(20.0)
 
 
+def ring(bell: threads._Bell) -> None:
+    bell.ring_at(boottime(), int)
+
+
 def test_alarms_are_rung_wherever_whoever_set_one_was_interrupted() -> None:
     for point in itertools.count():
         bell = threads._Bell()
-        where = interrupt_at(point, lambda bell=bell: bell.ring_at(boottime(), int))
+        where = interrupt_at(point, partial(ring, bell))
         assert rings(bell), where
         if where is None:
             break

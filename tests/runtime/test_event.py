@@ -3,6 +3,7 @@
 import asyncio
 import itertools
 import threading
+from functools import partial
 
 import pytest
 
@@ -16,7 +17,7 @@ pytestmark = pytest.mark.unit
 def test_an_event_whose_waiter_was_interrupted_anywhere_can_be_set() -> None:
     for point in itertools.count():
         event = threads.Event()
-        where = interrupt_at(point, lambda event=event: event.wait(0.001))
+        where = interrupt_at(point, partial(event.wait, 0.001))
         setter = threading.Thread(target=event.set, daemon=True)
         setter.start()
         setter.join(20.0)

@@ -3,6 +3,7 @@
 import itertools
 import threading
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 
 import pytest
 
@@ -14,30 +15,32 @@ from tests.support.interruption import interrupt_at
 
 pytestmark = pytest.mark.unit
 
+Locked = tuple[AbstractContextManager[object], Callable[[], object]]
 
-def cells() -> tuple[object, Callable[[], object]]:
+
+def cells() -> Locked:
     file = CellFile("/nowhere/cells.db", 1.0)
     file.close()
     return file._use, file.close
 
 
-def fence() -> tuple[object, Callable[[], object]]:
+def fence() -> Locked:
     fence = MemoryFence()
     return fence._lock, lambda: fence.claim("a", 5)
 
 
-def results() -> tuple[object, Callable[[], object]]:
+def results() -> Locked:
     shelf = Shelf()
     return shelf._lock, lambda: shelf.claim("a", 5)
 
 
-def statistics() -> tuple[object, Callable[[], object]]:
+def statistics() -> Locked:
     tally = Tally()
     return tally._lock, tally.denial
 
 
 @pytest.mark.parametrize("make", [cells, fence, results, statistics])
-def test_an_interruption_at_any_point_of_a_locked_block_leaves_it_free_for_others(make) -> None:
+def test_an_interruption_at_any_point_of_a_locked_block_leaves_it_free_for_others(make: Callable[[], Locked]) -> None:
     for point in itertools.count():
         lock, work = make()
         where = interrupt_at(point, work)

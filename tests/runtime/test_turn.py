@@ -2,6 +2,7 @@
 
 import itertools
 import threading
+from functools import partial
 
 import pytest
 
@@ -45,7 +46,7 @@ def test_a_caller_without_time_does_not_wait_for_the_time_of_another() -> None:
 def test_an_interruption_at_any_point_leaves_it_free() -> None:
     for point in itertools.count():
         turn = Turn(Unavailable)
-        where = interrupt_at(point, lambda turn=turn: enter(turn))
+        where = interrupt_at(point, partial(enter, turn))
         entering = threading.Thread(target=enter, args=[turn], daemon=True)
         entering.start()
         entering.join(20.0)

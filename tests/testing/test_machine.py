@@ -70,7 +70,7 @@ def test_a_run_that_met_too_little_fails_and_says_what_it_met(capsys: pytest.Cap
 def test_its_test_case_fails_in_the_same_way() -> None:
     machine = engine_machine(lambda store, clock: Memory(parse_url(f"memory://{store}"), clock=clock, patience=5))
     case = machine.TestCase()
-    case.settings = settings(QUICK, max_examples=1, stateful_step_count=3)  # type: ignore[attr-defined]
+    case.settings = settings(QUICK, max_examples=1, stateful_step_count=3)  # type: ignore[misc]
     with pytest.raises(AssertionError, match="too little was met"):
         case.runTest()
 

@@ -1,12 +1,12 @@
 """Ports that nobody else gets."""
 
+import random
 import socket
 import subprocess
 import sys
 
 import pytest
 
-from fencepost.testing import port as module
 from fencepost.testing.port import free_port, is_listening
 
 
@@ -19,7 +19,7 @@ def test_a_port_that_somebody_listens_on_is_not_given(monkeypatch: pytest.Monkey
     with socket.create_server(("127.0.0.1", 0)) as taken:
         number = taken.getsockname()[1]
         other = spare()
-        monkeypatch.setattr(module.random.SystemRandom, "sample", lambda *_: [number, other])
+        monkeypatch.setattr(random.SystemRandom, "sample", lambda *_: [number, other])
         assert is_listening(number)
         assert free_port() == other
     assert not is_listening(number)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from fencepost import Session
+from fencepost import AcquireTimeout, Session, connect
 from fencepost.testing.contract import SITES
 from tools import endure
 
@@ -26,7 +26,7 @@ def test_a_token_that_is_not_higher_than_the_last_is_found() -> None:
 @pytest.mark.unit
 def test_what_a_cancelled_task_left_behind_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(endure, "AT_ONCE", 0.1)
-    with SITES["memory"]() as site, endure.connect(site.url) as somebody, pytest.raises(endure.AcquireTimeout):
+    with SITES["memory"]() as site, connect(site.url) as somebody, pytest.raises(AcquireTimeout):
         hold(somebody)
         endure.count("cancellations", site.url, 1, seed=1)
 

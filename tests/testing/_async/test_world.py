@@ -4,7 +4,6 @@
 from collections.abc import AsyncIterator
 
 import pytest
-import pytest_asyncio
 
 from fencepost import AcquireTimeout, Lost, Standing, Unavailable
 from fencepost._runtime import aio as runtime
@@ -13,11 +12,12 @@ from fencepost.core import event
 from fencepost.testing._async.lane import AsyncLane, is_keeper
 from fencepost.testing._async.world import AsyncWorld
 from fencepost.testing.contract._async.attempt import AsyncAttempt
+from tests.support.now import now
 
 pytestmark = pytest.mark.unit
 
 
-@pytest_asyncio.fixture
+@pytest.fixture
 async def world() -> AsyncIterator[AsyncWorld]:
     async with AsyncWorld() as world:
         yield world
@@ -181,7 +181,7 @@ async def test_a_cut_is_jeopardy_first_and_loss_at_the_end_of_the_lease(world: A
         grant = await session.lock("a").acquire()
         world.cut()
         await world.advance(5)
-        assert grant.standing is Standing.JEOPARDY
+        assert now(grant.standing) is Standing.JEOPARDY
         with pytest.raises(Unavailable):
             await session.look("a")
         await world.advance(5)

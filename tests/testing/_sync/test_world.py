@@ -4,7 +4,6 @@
 from collections.abc import Iterator
 
 import pytest
-import pytest_asyncio
 
 from fencepost import AcquireTimeout, Lost, Standing, Unavailable
 from fencepost._runtime import threads as runtime
@@ -13,11 +12,12 @@ from fencepost.core import event
 from fencepost.testing._sync.lane import Lane, is_keeper
 from fencepost.testing._sync.world import World
 from fencepost.testing.contract._sync.attempt import Attempt
+from tests.support.now import now
 
 pytestmark = pytest.mark.unit
 
 
-@pytest_asyncio.fixture
+@pytest.fixture
 def world() -> Iterator[World]:
     with World() as world:
         yield world
@@ -181,7 +181,7 @@ def test_a_cut_is_jeopardy_first_and_loss_at_the_end_of_the_lease(world: World) 
         grant = session.lock("a").acquire()
         world.cut()
         world.advance(5)
-        assert grant.standing is Standing.JEOPARDY
+        assert now(grant.standing) is Standing.JEOPARDY
         with pytest.raises(Unavailable):
             session.look("a")
         world.advance(5)
