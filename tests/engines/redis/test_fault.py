@@ -75,12 +75,14 @@ def test_who_may_only_listen_and_publish_gets_nobody_a_second_grant(url: str, po
         engine, keeper = second.engine, second.keeper()
         held = first.lock("a").acquire()
         queued = engine.claim(keeper.request((Ask("a"),)), wait=True)
+        assert isinstance(queued, Queued)
         held.release()
         assert isinstance(engine.wait(queued, 20.0), Granted)
         _, _, channel, told = cast(list[bytes], listening.read())
         holder, _, token, nonce = told.decode().split(":")
         held = first.lock("b").acquire()
         queued = engine.claim(keeper.request((Ask("b"),)), wait=True)
+        assert isinstance(queued, Queued)
         forged = f"{holder}:{queued.request.serial}:{int(token) + 1}:{nonce}"
         assert command(port, "PUBLISH", channel.decode(), forged) >= 1
         assert isinstance(engine.wait(queued, 0.3), Queued)
@@ -124,14 +126,13 @@ def test_a_release_passes_over_a_waiter_whose_lease_is_gone(url: str, port: int)
     with contextlib.ExitStack() as stack:
         first, dead, last = (stack.enter_context(fencepost.connect(url, ttl=60)) for _ in range(3))
         held = first.lock("a").acquire()
-        queued = {}
         for session in (dead, last):
-            queued[session] = session.engine.claim(session.keeper().request((Ask("a"),)), wait=True)
-            assert isinstance(queued[session], Queued)
+            queued = session.engine.claim(session.keeper().request((Ask("a"),)), wait=True)
+            assert isinstance(queued, Queued)
         (lease,) = command(port, "KEYS", f"*lease*{dead.keeper().holder.id}")
         command(port, "DEL", lease.decode())
         held.release()
-        assert isinstance(last.engine.wait(queued[last], 20.0), Granted)
+        assert isinstance(last.engine.wait(queued, 20.0), Granted)
 
 
 def test_a_restart_without_memory_ends_in_lost_and_the_token_still_grows(server: ServerProcess) -> None:

@@ -190,8 +190,8 @@ def test_a_release_gives_the_vote_to_nobody_who_has_just_released(ports: list[in
     say(port, RELEASE.load)
     lease = Lease(HOLDER, 120, "channel", 1)
     entry = lease.note(REQUEST, Place(b"a", clustered=False), 0.0)
-    command(port, "SET", "a", b"%b7:1:holder" % entry.own)
-    command(port, "ZADD", "fencepost\0queue\0a", "1", lease.member(entry, 0))
+    command(port, "SET", "a", f"{entry.own.decode()}7:1:holder")
+    command(port, "ZADD", "fencepost\0queue\0a", "1", lease.member(entry, 0).decode())
     keys = [b"a", b"fencepost\0queue\0a", SINGLE.mark]
     assert say(port, RELEASE.pack(keys, entry.own, lease.member(entry, 0))) == 1
     assert command(port, "EXISTS", "a", "fencepost\0queue\0a") == 0
