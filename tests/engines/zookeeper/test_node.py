@@ -3,6 +3,7 @@
 import threading
 import uuid
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -15,7 +16,7 @@ from fencepost.engines.zookeeper._async import sight as async_sight
 from fencepost.engines.zookeeper._sync import sight
 from fencepost.engines.zookeeper._sync.engine import ZookeeperEngine
 from fencepost.engines.zookeeper.contender import Recipe
-from fencepost.engines.zookeeper.lease import Lease, longest_pause, session_timeout
+from fencepost.engines.zookeeper.lease import Entry, Lease, longest_pause, session_timeout
 from fencepost.engines.zookeeper.path import Folder, encode
 from fencepost.testing.condition import until
 from fencepost.testing.zookeeper import UP, ZookeeperServer, shared_server
@@ -194,3 +195,25 @@ def test_strays_are_nodes_of_ours_that_no_request_of_ours_has() -> None:
     ]
     # Its second node, and that of a request that was given up; one whose answer is not here yet is none.
     assert lease.strays([*nodes, b"/other/ephemeral"]) == [nodes[1], nodes[3]]
+
+
+@pytest.mark.unit
+def test_a_node_is_no_stray_though_its_answer_comes_while_strays_are_looked_for() -> None:
+    recipe = Recipe("kazoo")
+    request = Request(Holder("0" * 24, "first"), 1, (Ask("a"),))
+    node = b"/a/%b0000000001" % recipe.stem(request).encode()
+
+    class Answered(dict[int, Entry]):
+        """A look at an entry finds it without its node, and the next one with it."""
+
+        def get(self, key: int, default: Any = None) -> Any:
+            entry = super().get(key, default)
+            entry.node = node
+            return entry
+
+    lease = Lease("first", 9, recipe)
+    lease.entries = Answered()
+    lease.note(request, b"/a")
+    assert lease.strays([node]) == []
+    # But what came before that answer and is another is one.
+    assert lease.strays([node[:-1] + b"0"]) == [node[:-1] + b"0"]

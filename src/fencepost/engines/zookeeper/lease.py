@@ -117,7 +117,9 @@ class Lease:
                 contender = self._recipe.contender(decoded(node.rpartition(b"/")[2]), "")
                 if contender is not None and contender.owner is not None:
                     entry = self.entries.get(contender.owner[1])
-                    if entry is None or entry.node is not None:
+                    # Looked at once, and after `known`: its answer may have come just now, in another thread.
+                    own = None if entry is None else entry.node
+                    if entry is None or (own is not None and own != node):
                         found.append(node)
         return found
 
