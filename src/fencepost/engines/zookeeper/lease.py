@@ -49,7 +49,10 @@ class Entry:
         return b"%b/%b" % (self.lock, contender.node.encode())
 
     def take_news(self) -> bool:
-        """Take those who have left out of the line, and forget whom the server tells of no more; whether any left."""
+        """Take those who have left out of the line, and forget whom the server tells of no more; whether any left.
+
+        Our own node may be one of them: then we have no place any more.
+        """
         waiter = self.waiter
         if waiter is None:
             return False
@@ -62,6 +65,8 @@ class Entry:
         return bool(left)
 
     def remove(self, left: set[bytes]) -> None:
+        if self.node in left:
+            self.node = None
         self.before = [each for each in self.before if self.path(each) not in left]
 
     def see(self, contender: Contender, reply: jute.Reply) -> bool:

@@ -221,8 +221,8 @@ class Member:
         return [each for each in line if each.is_of(entry.request)]
 
     def _look_again(self, entry: Entry) -> None:
-        """Where one has left the line, more may have before, of whom we are not told."""
-        if entry.before:
+        """Where one has left the line, more may have before, of whom we are not told. Of our own end we are."""
+        if entry.before or entry.node is None:
             self._settle_in(entry, self._list(entry))
 
     def _settle_in(self, entry: Entry, children: list[bytes]) -> None:
@@ -281,8 +281,11 @@ class Member:
         """Whether the one who keeps a reader out has gone on as a reader itself; the first of the line, if anybody."""
         if entry.ask.mode is not Mode.SHARED or blocker is not entry.before[0]:
             return False
-        (reply,) = self.link.call([jute.read(jute.GET_DATA, entry.path(blocker))])
-        return entry.see(blocker, reply)
+        assert entry.node is not None
+        reply, own = self.link.call(
+            [jute.read(jute.GET_DATA, entry.path(blocker)), jute.read(jute.EXISTS, entry.node)]
+        )
+        return own.error != jute.NO_NODE and entry.see(blocker, reply)
 
     def _give_way(self, entry: Entry) -> Busy:
         assert entry.node is not None
@@ -295,13 +298,19 @@ class Member:
         return Busy(_claims(holders, found, holders))
 
     def _watch(self, entry: Entry, blockers: Sequence[Contender]) -> tuple[tuple[Claim, ...], set[bytes]]:
-        """Have their departure told; who they are, and the nodes of those who have left already."""
-        for each in blockers:
-            self.lease.watch(entry, entry.path(each))
+        """Have their departure told, and ours; who they are, and the nodes of those who have left already.
+
+        Somebody may take our node out of the line while we wait. A server tells in the order in which things happened,
+        so whoever hears that the last one before has left would have heard of that.
+        """
+        assert entry.node is not None
+        paths = [entry.path(each) for each in blockers]
+        for path in (*paths, entry.node):
+            self.lease.watch(entry, path)
         # The connection before the call: if that makes another, waiting on this one says so.
         entry.connection = self.link.present
-        paths = [entry.path(each) for each in blockers]
-        found = self.link.call([jute.read(jute.GET_DATA, path, watch=True) for path in paths])
+        read = [jute.read(jute.GET_DATA, path, watch=True) for path in paths]
+        *found, own = self.link.call([*read, jute.read(jute.EXISTS, entry.node, watch=True)])
         if entry.ask.mode is Mode.SHARED:
             # Its way is barred by one only.
             entry.see(blockers[0], found[0])
@@ -311,8 +320,11 @@ class Member:
             # Of a node that we may not read servers tell us nothing, but they do of the line that it is in.
             self.lease.watch(entry, entry.lock)
             line = jute.read(jute.GET_CHILDREN, entry.lock, watch=True)
-            _, *seen = self.link.call([line, *(jute.read(jute.EXISTS, path) for path in hidden)])
+            looks = [jute.read(jute.EXISTS, path) for path in (*hidden, entry.node)]
+            _, *seen, own = self.link.call([line, *looks])
             left |= {path for path, reply in zip(hidden, seen, strict=True) if reply.error == jute.NO_NODE}
+        if own.error == jute.NO_NODE:
+            left.add(entry.node)
         return _claims(blockers, found, entry.before[: holding(entry.before)]), left
 
     def _delete(self, nodes: Sequence[bytes | None]) -> None:

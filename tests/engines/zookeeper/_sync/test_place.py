@@ -1,0 +1,167 @@
+# Generated from tests/engines/zookeeper/_async/test_place.py by tools/unasync.py. Do not edit: run `make gen`.
+"""A place in the line that somebody takes away: who has none is not granted, and goes to the end."""
+
+import uuid
+from typing import Any
+
+import pytest
+
+from fencepost.contract.answer import Busy
+from fencepost.core.claim import Ask, Mode
+from fencepost.engines.zookeeper import jute
+from fencepost.engines.zookeeper._sync.member import Member
+from fencepost.primitives._sync.connect import connect
+from fencepost.primitives._sync.session import Session
+from fencepost.testing.contract._sync.attempt import Attempt
+from fencepost.testing.zookeeper import ZookeeperServer, shared_server
+from tests.support.zookeeper._sync.patience import LASTING, PATIENCE, so
+from tests.support.zookeeper.observer import Observer
+
+
+@pytest.fixture
+def shared() -> ZookeeperServer:
+    return shared_server()
+
+
+@pytest.fixture
+def folder() -> str:
+    return uuid.uuid4().hex
+
+
+def of(session: Session, kind: str, *, ahead: bool = False) -> Any:
+    """What to take there; `ahead`: to keep all of that kind waiting."""
+    if kind == "permit":
+        return session.semaphore("a", limit=1, timeout=PATIENCE)
+    if kind == "read" and not ahead:
+        return session.rwlock("a", timeout=PATIENCE).read()
+    return session.lock("a", timeout=PATIENCE)
+
+
+def link_of(session: Session) -> Any:
+    keeper = session.keeper()
+    return session.engine._members[keeper.holder.id].link  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("recipe", ["kazoo", "curator"])
+@pytest.mark.parametrize("kind", ["lock", "read", "permit"])
+def test_whose_place_was_taken_away_has_its_turn_after_those_behind(
+    shared: ZookeeperServer, folder: str, kind: str, recipe: str
+) -> None:
+    url = f"zookeeper://127.0.0.1:{shared.port}/{folder}?recipe={recipe}"
+    with Observer(shared) as observer:
+        with (
+            connect(url, ttl=LASTING) as first,
+            connect(url, ttl=LASTING) as second,
+            connect(url, ttl=LASTING) as third,
+        ):
+            held = of(first, kind, ahead=True).acquire()
+            robbed = Attempt(lambda: of(second, kind).acquire())
+            so(lambda: second.statistics().waiting == 1)
+            behind = Attempt(lambda: of(third, kind, ahead=True).acquire())
+            so(lambda: third.statistics().waiting == 1)
+            observer.client.delete(f"/{folder}/a/{observer.nodes(f'/{folder}/a')[1]}")
+            held.release()
+            then = behind.outcome(PATIENCE)
+            then.release()
+            last = robbed.outcome(PATIENCE)
+            assert last.token > then.token
+            assert observer.tokens(f"/{folder}/a") == [last.token]
+            last.release()
+
+
+@pytest.mark.parametrize("kind", ["lock", "read", "permit"])
+def test_whose_place_was_taken_away_goes_to_the_end_at_once(
+    shared: ZookeeperServer, folder: str, kind: str
+) -> None:
+    url = f"zookeeper://127.0.0.1:{shared.port}/{folder}"
+    with Observer(shared) as observer:
+        with connect(url, ttl=LASTING) as first, connect(url, ttl=LASTING) as second:
+            held = of(first, kind, ahead=True).acquire()
+            robbed = Attempt(lambda: of(second, kind).acquire())
+            so(lambda: second.statistics().waiting == 1)
+            before = observer.nodes(f"/{folder}/a")
+            observer.client.delete(f"/{folder}/a/{before[1]}")
+            # Nobody leaves, and no lease is renewed meanwhile.
+            so(lambda: len(observer.nodes(f"/{folder}/a")) == 2, within=LASTING / 6)
+            assert observer.nodes(f"/{folder}/a")[1] != before[1]
+            held.release()
+            (robbed.outcome(PATIENCE)).release()
+
+
+def test_whose_place_is_taken_away_as_the_one_before_leaves_is_not_granted(
+    shared: ZookeeperServer, folder: str
+) -> None:
+    """Both have gone when it asks to be told of them."""
+    url = f"zookeeper://127.0.0.1:{shared.port}/{folder}"
+    with Observer(shared) as observer:
+        with (
+            connect(url, ttl=LASTING) as first,
+            connect(url, ttl=LASTING) as second,
+            connect(url, ttl=LASTING) as third,
+        ):
+            held = first.lock("a").acquire()
+            link = link_of(second)
+            call = link.call
+            others: list[Attempt[Any]] = []
+
+            def called(requests: Any) -> Any:
+                if not others and requests[0][:4] == jute.read(jute.GET_DATA, b"")[:4]:
+                    others.append(Attempt(lambda: third.lock("a", timeout=PATIENCE).acquire()))
+                    so(lambda: third.statistics().waiting == 1)
+                    observer.client.delete(f"/{folder}/a/{observer.nodes(f'/{folder}/a')[1]}")
+                    held.release()
+                return call(requests)
+
+            link.call = called
+            robbed = Attempt(lambda: second.lock("a", timeout=PATIENCE).acquire())
+            so(lambda: others)
+            then = others[0].outcome(PATIENCE)
+            then.release()
+            last = robbed.outcome(PATIENCE)
+            assert last.token > then.token
+            last.release()
+
+
+def test_a_reader_whose_place_is_taken_away_as_it_looks_at_a_writer_is_not_granted(
+    shared: ZookeeperServer, folder: str
+) -> None:
+    url = f"zookeeper://127.0.0.1:{shared.port}/{folder}"
+    with Observer(shared) as observer:
+        with connect(url, ttl=LASTING) as first, connect(url, ttl=LASTING) as second:
+            written = first.rwlock("a").write().acquire()
+            (second.lock("b").acquire()).release()
+            keeper = second.keeper()
+            member: Member = second.engine._members[keeper.holder.id]  # type: ignore[attr-defined]
+            finds_reader = member._finds_reader
+
+            def taken_away(entry: Any, blocker: Any) -> bool:
+                first.rwlock("a").downgrade(written)
+                observer.client.delete(entry.node.decode())
+                return finds_reader(entry, blocker)
+
+            member._finds_reader = taken_away  # type: ignore[method-assign]
+            answer = second.engine.claim(keeper.request((Ask("a", Mode.SHARED),)), wait=False)
+            assert isinstance(answer, Busy)
+
+
+def test_a_waiter_that_is_told_of_its_turn_asks_nothing_more(shared: ZookeeperServer, folder: str) -> None:
+    url = f"zookeeper://127.0.0.1:{shared.port}/{folder}"
+    with connect(url, ttl=LASTING) as first, connect(url, ttl=LASTING) as second:
+        held = first.lock("a").acquire()
+        link = link_of(second)
+        sends: list[int] = []
+        call = link.call
+
+        def called(requests: Any) -> Any:
+            sends.append(len(requests))
+            return call(requests)
+
+        link.call = called
+        waiting = Attempt(lambda: second.lock("a", timeout=PATIENCE).acquire())
+        so(lambda: second.statistics().waiting == 1)
+        # To enter the line; to watch the one before and its own place.
+        assert len(sends) == 2
+        held.release()
+        grant = waiting.outcome(PATIENCE)
+        assert len(sends) == 2
+        grant.release()
