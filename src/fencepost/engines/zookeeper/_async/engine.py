@@ -11,7 +11,8 @@ Limits: a session outlives its lease by a third, so a vanished holder's lock is 
 is refused when the lease is opened.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
+from functools import partial
 from typing import ClassVar
 
 from fencepost._runtime import aio as runtime
@@ -47,6 +48,7 @@ class AsyncZookeeperEngine:
     )
 
     def __init__(self, url: Url, *, clock: runtime.Clock, patience: float) -> None:
+        self.on_loss: Callable[[str, str], object] | None = None
         self._ground = Ground(locate(url))
         self._clock = clock
         self._patience = patience
@@ -58,7 +60,8 @@ class AsyncZookeeperEngine:
 
     async def lease_open(self, holder: Holder, ttl: float) -> None:
         self._bury()
-        member = AsyncMember(self._ground, holder, ttl, clock=self._clock, patience=self._patience)
+        tell = partial(self._tell, holder.id)
+        member = AsyncMember(self._ground, holder, ttl, tell, clock=self._clock, patience=self._patience)
         self._members[holder.id] = member
         try:
             await member.open()
@@ -162,6 +165,11 @@ class AsyncZookeeperEngine:
         self._sight.close()
 
     # Inside
+
+    def _tell(self, holder_id: str, reason: str) -> None:
+        """Not only who asked is to hear of the end of a session: the others may hold locks on it."""
+        if self.on_loss is not None:
+            self.on_loss(holder_id, reason)
 
     def _end(self, holder: Holder, reason: str) -> str:
         member = self._members.pop(holder.id, None)

@@ -2,7 +2,7 @@
 """One session at the servers, and the connection that carries it from one server to the next."""
 
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from fencepost._runtime import threads as runtime
 from fencepost._runtime import fork
@@ -36,7 +36,7 @@ class Link:
 
     It is opened by the first call, and carried over to another server when a connection is lost. Whoever calls then
     is told `Unavailable`, and the next call goes to a server that answers. `SessionEnded` once there is no session
-    to carry on: a link opens only one.
+    to carry on: a link opens only one. `on_end` is told of that first, whoever finds it out.
 
     That is also what makes that nothing has an effect any more when it arrives late. What is sent on one connection is
     done in the order in which it was sent. A session belongs to the connection that was attached to it last: the server
@@ -53,6 +53,7 @@ class Link:
         *,
         clock: runtime.Clock,
         patience: float,
+        on_end: Callable[[str], object] | None = None,
     ) -> None:
         self.ended: str | None = None
         # When the servers' leader is known to have heard of the session by itself.
@@ -62,6 +63,7 @@ class Link:
         # No server gives so long a one, and whoever asked for it is told what it gives.
         self._timeout = max(1, min(round(timeout * 1000), MOST_MILLISECONDS))
         self._on_event = on_event
+        self._on_end = on_end
         self._clock = clock
         self._now = clock.now
         self._patience = patience
@@ -143,9 +145,11 @@ class Link:
         if self._connection is not None:
             self._connection.end(ConnectionError(reason))
 
-    def _end(self) -> SessionEnded:
-        self.forget(ENDED)
-        return SessionEnded(ENDED)
+    def _end(self, reason: str = ENDED) -> SessionEnded:
+        if self._on_end is not None:
+            self._on_end(reason)
+        self.forget(reason)
+        return SessionEnded(reason)
 
     def _connect(self) -> wire.Connection:
         """Try each server once, all within our patience; none may take more than half of what is left of it."""
@@ -177,6 +181,7 @@ class Link:
             if not found.timeout:
                 # Also what a server answers that knows us under another password.
                 raise self._end()
+            self._check_kept(found, host)
             self.session = found
             self._introduce(connection, host)
             self.attached_at = sent_at
@@ -184,6 +189,18 @@ class Link:
         except BaseException:
             connection.end(ConnectionError("not let in"))
             raise
+
+    def _check_kept(self, found: Session, host: tuple[str, int]) -> None:
+        """Whether a session that is carried over lasts as long as before: what is held on it counts on that.
+
+        If not, we let go of it at once. It is not closed: until it has ended nobody else has what was held.
+        """
+        wanted = min(self.session.timeout, self._timeout)
+        if self.session.id and found.timeout < wanted:
+            raise self._end(
+                f"zookeeper at {written(host)} keeps it for {found.timeout / 1000:g} s instead of "
+                f"{wanted / 1000:g} s: all servers need the same maxSessionTimeout and tickTime"
+            )
 
     def _introduce(self, connection: wire.Connection, host: tuple[str, int]) -> None:
         """Say who we are."""

@@ -1,7 +1,7 @@
 # Generated from src/fencepost/engines/zookeeper/_async/member.py by tools/unasync.py. Do not edit: run `make gen`.
 """One holder at the servers: its session, and its nodes in the lines of locks."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 from fencepost._runtime import threads as runtime
 from fencepost.contract.answer import Busy, Gone, Granted, Queued
@@ -30,12 +30,23 @@ class Member:
     node was made, so nobody who came before us is missing. Who has left and is still listed only keeps us waiting.
     """
 
-    def __init__(self, ground: Ground, holder: Holder, ttl: float, *, clock: runtime.Clock, patience: float) -> None:
+    def __init__(
+        self,
+        ground: Ground,
+        holder: Holder,
+        ttl: float,
+        on_end: Callable[[str], object],
+        *,
+        clock: runtime.Clock,
+        patience: float,
+    ) -> None:
         self._ground = ground
         self._now = clock.now
         self._patience = patience
         self.lease = Lease(holder.label, ttl, ground.recipe)
-        self.link = Link(ground.address, session_timeout(ttl), self.lease.heard, clock=clock, patience=patience)
+        self.link = Link(
+            ground.address, session_timeout(ttl), self.lease.heard, clock=clock, patience=patience, on_end=on_end
+        )
 
     # The session
 
