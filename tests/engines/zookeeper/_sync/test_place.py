@@ -5,6 +5,8 @@ import uuid
 from typing import Any
 
 import pytest
+from kazoo.client import KazooClient
+from kazoo.security import make_digest_acl
 
 from fencepost.contract.answer import Busy
 from fencepost.core.claim import Ask, Mode
@@ -86,6 +88,37 @@ def test_whose_place_was_taken_away_goes_to_the_end_at_once(
             assert observer.nodes(f"/{folder}/a")[1] != before[1]
             held.release()
             (robbed.outcome(PATIENCE)).release()
+
+
+def test_whose_place_was_taken_away_behind_a_node_that_it_may_not_read_goes_to_the_end(
+    shared: ZookeeperServer, folder: str
+) -> None:
+    secret: Any = KazooClient(
+        hosts=f"127.0.0.1:{shared.port}",
+        auth_data=[("digest", "carol:x")],
+        default_acl=[make_digest_acl("carol", "x", all=True)],
+    )
+    with Observer(shared) as observer:
+        # For all, and to stay.
+        observer.client.ensure_path(f"/{folder}/a")
+        secret.start()
+        try:
+            lock = secret.Lock(f"/{folder}/a")
+            lock.acquire()
+            with connect(f"zookeeper://127.0.0.1:{shared.port}/{folder}", ttl=LASTING) as session:
+                robbed = Attempt(lambda: session.lock("a", timeout=PATIENCE).acquire())
+                so(lambda: session.statistics().waiting == 1)
+                before = observer.nodes(f"/{folder}/a")
+                observer.client.delete(f"/{folder}/a/{before[1]}")
+                so(lambda: len(observer.nodes(f"/{folder}/a")) == 2, within=LASTING / 6)
+                assert observer.nodes(f"/{folder}/a")[1] != before[1]
+                lock.release()
+                grant = robbed.outcome(PATIENCE)
+                assert observer.tokens(f"/{folder}/a") == [grant.token]
+                grant.release()
+        finally:
+            secret.stop()
+            secret.close()
 
 
 def test_whose_place_is_taken_away_as_the_one_before_leaves_is_not_granted(
