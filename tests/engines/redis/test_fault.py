@@ -132,6 +132,7 @@ def test_a_release_passes_over_a_waiter_whose_lease_is_gone(url: str, port: int)
         (lease,) = command(port, "KEYS", f"*lease*{dead.keeper().holder.id}")
         command(port, "DEL", lease.decode())
         held.release()
+        assert isinstance(queued, Queued)
         assert isinstance(last.engine.wait(queued, 20.0), Granted)
 
 
