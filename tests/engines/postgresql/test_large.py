@@ -12,7 +12,7 @@ from .conftest import at
 # No lease ends, and nothing times out, while a busy machine is at it.
 PATIENCE = 60.0
 
-# A message has fewer than 8000 bytes, and a token takes 17 of them.
+# A message has fewer than 8000 bytes: nothing that grows with the names has a place in it.
 NAMES = [f"name {number}" for number in range(500)]
 WAITING = "SELECT 1 FROM fencepost.claim WHERE token IS NULL"
 

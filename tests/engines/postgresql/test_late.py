@@ -271,7 +271,7 @@ async def test_the_news_of_a_grant_that_was_evicted_before_a_task_heard_it(other
         theirs = other.lock("a").acquire()
         queued = await session.engine.claim(request, wait=True)
         assert isinstance(queued, Queued)
-        while not queued.place.tokens:
+        while not queued.place.news:
             await asyncio.sleep(0.001)
         answer = await session.engine.wait(queued, 0.3)
         assert isinstance(answer, Queued)
@@ -280,19 +280,3 @@ async def test_the_news_of_a_grant_that_was_evicted_before_a_task_heard_it(other
         assert isinstance(granted, Granted)
         assert granted.tokens[0] > theirs.token
         await session.engine.withdraw(request)
-
-
-def test_a_message_with_fewer_tokens_than_asks_grants_nothing(
-    session: fencepost.Session, other: fencepost.Session, port: int
-) -> None:
-    held = other.lock("a").acquire()
-    request = session.keeper().request((Ask("a"), Ask("b")))
-    queued = session.engine.claim(request, wait=True)
-    assert isinstance(queued, Queued)
-    queued.place.stir(tokens=(2**62,))
-    assert isinstance(session.engine.wait(queued, 0.3), Queued)
-    held.release()
-    granted = session.engine.wait(queued, 60)
-    assert isinstance(granted, Granted)
-    assert len(granted.tokens) == 2
-    session.engine.withdraw(request)

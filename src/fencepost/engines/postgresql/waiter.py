@@ -8,16 +8,11 @@ class Bell(Protocol):
 
 
 class Waiter:
-    """`tokens` once granted, `news` when it should look again, `over` when its lease has ended."""
+    """`news` when it should look again, `over` when its lease has ended."""
 
-    __slots__ = ("again_at", "bell", "key", "looks", "news", "over", "place", "tokens")
+    __slots__ = ("again_at", "bell", "looks", "news", "over")
 
-    def __init__(self, key: bytes = b"") -> None:
-        # What a message to it begins with.
-        self.key = key
-        self.tokens: tuple[int, ...] = ()
-        # When it came into the queue, on the scale of tokens: a lower one is of a grant that was taken away since.
-        self.place = 0
+    def __init__(self) -> None:
         self.news = False
         self.over: str | None = None
         self.bell: Bell | None = None
@@ -27,12 +22,10 @@ class Waiter:
 
     @property
     def stirred(self) -> bool:
-        return self.news or bool(self.tokens) or self.over is not None
+        return self.news or self.over is not None
 
-    def stir(self, *, tokens: tuple[int, ...] = (), over: str | None = None) -> None:
-        if tokens:
-            self.tokens = tokens
-        elif over is not None:
+    def stir(self, *, over: str | None = None) -> None:
+        if over is not None:
             self.over = over
         else:
             self.news = True

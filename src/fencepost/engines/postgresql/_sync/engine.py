@@ -3,8 +3,9 @@
 
 What holds: each grant has a token above all earlier ones of its name, also after a crash, a restart, the promotion of
 a standby or the loss of the schema. Waiters are served in the order in which they reached the server; a release makes
-the next one the holder, in the same transaction, and tells it by NOTIFY. All time is the database's. Every call is
-one statement and one transaction, and leaves nothing behind on its connection: a pooler may be in between.
+the next one the holder, in the same transaction, and tells it by NOTIFY. Anybody may send such messages, so whoever is
+told asks, and the tables answer. All time is the database's. Every call is one statement and one transaction, and
+leaves nothing behind on its connection: a pooler may be in between.
 
 Limits: LISTEN does not pass a transaction pooler. There, waiters look again by themselves, unless `listen=` in the
 URL names a way around it. A database clock that is set forward ends leases early: tokens stay in order, and a fence
@@ -40,8 +41,6 @@ AUDIT_LENGTH = 1000
 LOST = "the engine no longer has it"
 # How often an ask may be overtaken by others of its session that are given up.
 MOST_LATE = 100
-# By how much a step of priority lowers a ticket, which is of the same sequence as tokens.
-PRIORITY = 1 << 54
 YES, NO = b"t", b"f"
 
 
@@ -116,7 +115,7 @@ class PostgresqlEngine:
         if wait:
             # Before asking: the news of the grant may be here before the answer is.
             key = b":".join(head)
-            waiter = self._waiters.setdefault(key, Waiter(key))
+            waiter = self._waiters.setdefault(key, Waiter())
             # What it is told from here on may be news that the answer does not have.
             waiter.news = False
         name, mode, _, _, note = asks[0]
@@ -160,11 +159,10 @@ class PostgresqlEngine:
             case {"tokens": list(tokens)} if len(tokens) == len(request.asks) and all(map(is_integer, tokens)):
                 self._waiters.pop(self._key(request), None)
                 return Granted(tuple(tokens))
-            case {"ahead": list(ahead), "again": again, "ticket": int(ticket)}:
+            case {"ahead": list(ahead), "again": again}:
                 claims = tuple(map(record.claim_of, ahead))
                 if waiter is None:
                     return Busy(claims)
-                waiter.place = ticket % PRIORITY
                 waiter.again_at = self._now() + self._pause(waiter, again)
                 return Queued(request, claims, waiter)
         self._waiters.pop(self._key(request), None)
@@ -188,11 +186,7 @@ class PostgresqlEngine:
             self._channel.ear.wait(waiter, min(until, waiter.again_at))
             if waiter.over is not None:
                 return Gone(waiter.over)
-            if waiter.tokens:
-                tokens, waiter.tokens = waiter.tokens, ()
-                if len(tokens) == len(request.asks) and min(tokens) > waiter.place:
-                    self._waiters.pop(waiter.key, None)
-                    return Granted(tokens)
+            # Whatever it was told: anybody may send messages, and only the tables say who holds.
             answer = self.claim(request, wait=True)
             if not isinstance(answer, Queued):
                 return Gone("the lease was closed") if isinstance(answer, Busy) else answer
@@ -263,12 +257,12 @@ class PostgresqlEngine:
     # Inside
 
     def _deliver(self, message: bytes) -> None:
-        """Anybody may send messages: one that makes no sense is none."""
-        to, _, tokens = message.rpartition(b":")
+        """Anybody may send messages: one is news at most, and none if it makes no sense."""
+        to, _, _ = message.rpartition(b":")
         waiter = self._waiters.get(to)
         try:
             if waiter is not None:
-                waiter.stir(tokens=wholes(tokens))
+                waiter.stir()
             else:
                 self.cells.hear(message)
         except Malformed:

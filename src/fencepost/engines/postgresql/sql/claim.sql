@@ -212,11 +212,11 @@ BEGIN
     WHERE next.key = _key AND next.ticket = _first AND next.part = 0 AND next.name = _name
       AND _mode = 'exclusive' AND one AND started = pg_postmaster_start_time()
       AND lease.id = next.holder AND lease.expires_at > clock_timestamp()
-    RETURNING next.holder, next.serial, next.token, lease.channel INTO _next;
+    RETURNING next.holder, next.serial, lease.channel INTO _next;
     IF NOT FOUND THEN
         PERFORM {schema}.settle(ARRAY[_name]);
     ELSIF _next.channel <> '' THEN
-        _done := pg_notify(_next.channel, _next.holder || ':' || _next.serial || ':' || _next.token) IS NULL;
+        _done := pg_notify(_next.channel, _next.holder || ':' || _next.serial || ':') IS NULL;
     END IF;
     RETURN _now IS NOT NULL;
 END $$;

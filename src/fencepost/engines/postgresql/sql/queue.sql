@@ -18,13 +18,10 @@ BEGIN
     FROM (SELECT DISTINCT hashtext(name) AS latch FROM unnest(_names) AS name ORDER BY 1) AS each;
 END $$;
 
--- Tell a waiter its tokens, or without any that it should look again.
-CREATE FUNCTION {schema}.tell(_holder text, _serial bigint, _tokens text) RETURNS void LANGUAGE plpgsql AS $$
-DECLARE
-    _whom text := _holder || ':' || _serial || ':';
+-- Tell a waiter that it should look again. What it would find is not said: anybody may send messages, so none is believed.
+CREATE FUNCTION {schema}.tell(_holder text, _serial bigint) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
-    -- The server refuses a message of 8000 bytes, and with it the release of whoever was in the way.
-    PERFORM pg_notify(channel, CASE WHEN octet_length(_whom || _tokens) < 8000 THEN _whom || _tokens ELSE _whom END)
+    PERFORM pg_notify(channel, _holder || ':' || _serial || ':')
     FROM {schema}.lease WHERE id = _holder AND channel <> '';
 END $$;
 
@@ -74,20 +71,17 @@ BEGIN
         FROM {schema}.claim AS mine WHERE holder = _holder AND serial = _serial);
 END $$;
 
--- Grant a request that is ripe, and tell it. Its tokens, in the order of its asks.
-CREATE FUNCTION {schema}.give(_holder text, _serial bigint) RETURNS text LANGUAGE plpgsql AS $$
+-- Grant a request that is ripe, and tell it.
+CREATE FUNCTION {schema}.give(_holder text, _serial bigint) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
-    _tokens text := '';
     _part record;
 BEGIN
     FOR _part IN SELECT key, ticket, part FROM {schema}.claim WHERE holder = _holder AND serial = _serial ORDER BY part
     LOOP
         UPDATE {schema}.claim SET token = {schema}.mint(), since = clock_timestamp()
-        WHERE key = _part.key AND ticket = _part.ticket AND part = _part.part
-        RETURNING _tokens || CASE _tokens WHEN '' THEN '' ELSE ',' END || token INTO _tokens;
+        WHERE key = _part.key AND ticket = _part.ticket AND part = _part.part;
     END LOOP;
-    PERFORM {schema}.tell(_holder, _serial, _tokens);
-    RETURN _tokens;
+    PERFORM {schema}.tell(_holder, _serial);
 END $$;
 
 -- Grant a request that is first in a queue whose latch we have, if it is ripe. Where to look for the next: the names
@@ -102,7 +96,7 @@ BEGIN
         FOREACH _name IN ARRAY _names LOOP
             IF NOT pg_try_advisory_xact_lock(1717923427, hashtext(_name)) THEN
                 -- Whoever has that latch is not finished. The waiter looks for itself, from the start.
-                PERFORM {schema}.tell(_holder, _serial, '');
+                PERFORM {schema}.tell(_holder, _serial);
                 RETURN '{}';
             END IF;
         END LOOP;
@@ -153,6 +147,6 @@ BEGIN
     WHERE key = hashtextextended(_name, 0) AND name = _name AND token IS NULL AND ticket > _ticket
     ORDER BY ticket LIMIT 1;
     IF FOUND THEN
-        PERFORM {schema}.tell(_behind.holder, _behind.serial, '');
+        PERFORM {schema}.tell(_behind.holder, _behind.serial);
     END IF;
 END $$;
