@@ -1,5 +1,7 @@
 """A statement, and what comes back."""
 
+import math
+
 from psycopg import pq
 
 from fencepost.core.malformed import decoder
@@ -18,6 +20,24 @@ ADVISE = "; ".join(f"SET {setting} = {value}" for setting, value in ADVICE.items
 # set to that from the start.
 _FOR_ONE = {**ADVICE, "search_path": "pg_catalog, pg_temp"}
 _LOCALLY = ", ".join(f"pg_catalog.set_config('{setting}', '{value}', true)" for setting, value in _FOR_ONE.items())
+# A backend that somebody else's lock stops does not see that whoever asked has left: it looks every 500 ms, where its
+# system can, from the next statement on. Not if that is the backend of a pooler, which another asks next.
+_HEED = """SELECT pg_catalog.set_config('client_connection_check_interval', '500', false)
+WHERE pg_catalog.pg_backend_pid() = {pid} AND pg_catalog.strpos(pg_catalog.version(), 'linux') > 0;
+"""
+# What the server takes, in ms.
+MOST_BOUND = 2**31 - 1
+_BOUND = b"{bound}"
+
+
+def bound(patience: float) -> int:
+    """How many ms the server has for a statement: longer than we wait for it."""
+    return min(MOST_BOUND, math.ceil((patience + 1) * 1000))
+
+
+def limit(patience: float) -> str:
+    """Statements that keep a connection to that, also where nobody sees that we have left."""
+    return f"SET lock_timeout = {bound(patience)}; SET statement_timeout = {bound(patience)}"
 
 
 class Query:
@@ -25,13 +45,22 @@ class Query:
     ours for longer than a transaction, it brings along what it needs.
     """
 
-    __slots__ = ("alone", "name", "text")
+    __slots__ = ("_alone", "name", "text")
 
     def __init__(self, name: str, text: str) -> None:
         self.name = name.encode()
         self.text = text.encode()
         calls_a_function = text.startswith("SELECT") and " FROM " not in text
-        self.alone = f"{text} FROM (SELECT {_LOCALLY} OFFSET 0) AS advice".encode() if calls_a_function else self.text
+        locally = f"{_LOCALLY}, pg_catalog.set_config('lock_timeout', '{_BOUND.decode()}', true)"
+        self._alone = f"{text} FROM (SELECT {locally} OFFSET 0) AS advice".encode() if calls_a_function else self.text
+
+    def alone(self, milliseconds: int) -> bytes:
+        """For a connection that may be another's next. No wait for a lock takes longer than that."""
+        return self._alone.replace(_BOUND, b"%d" % milliseconds)
+
+    def first(self, pid: int) -> str:
+        """For a new connection: the number of its backend is the only parameter. It heeds whether we are there."""
+        return _HEED.format(pid=pid) + self.text.decode().replace("$1", str(pid))
 
 
 def check(result: pq.abc.PGresult) -> pq.abc.PGresult:

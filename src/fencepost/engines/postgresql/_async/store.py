@@ -7,7 +7,7 @@ from fencepost.core.malformed import decoder
 from fencepost.core.url import Url
 from fencepost.engines.postgresql import query
 from fencepost.engines.postgresql.address import Address, locate, schema_of
-from fencepost.engines.postgresql.query import ADVISE, Parameter, Query, text
+from fencepost.engines.postgresql.query import ADVISE, Parameter, Query, limit, text
 from fencepost.engines.postgresql.sql import VERSION, installation, statements
 from fencepost.engines.postgresql.trouble import ServerError, explain
 from fencepost.engines.postgresql.wire import aio as wire
@@ -57,7 +57,7 @@ class AsyncStore:
         """Make a connection ready for statements on our tables."""
         await self._look(connection)
         if not connection.pooled:
-            await connection.script(ADVISE)
+            await connection.script(f"{ADVISE}; {limit(self._patience)}")
 
     async def _look(self, connection: wire.Connection) -> None:
         """Find out whether a pooler is in between, and which schema is there; make one if there is none.
@@ -93,7 +93,7 @@ class AsyncStore:
     async def _version(self, connection: wire.Connection) -> query.Rows | None:
         """None if there is none."""
         try:
-            return query.rows(await connection.call(self._sql["version"], b"%d" % connection.pid))
+            return query.rows(await connection.script(self._sql["version"].first(connection.pid), self._patience))
         except ServerError as error:
             if error.state in MISSING:
                 return None

@@ -13,7 +13,7 @@ from fencepost._runtime.clock import LONGEST_NAP, boottime
 from fencepost._runtime.readiness import READ
 from fencepost.engines.postgresql.address import Address
 from fencepost.engines.postgresql.dial import dial
-from fencepost.engines.postgresql.query import Parameter, Query, check
+from fencepost.engines.postgresql.query import Parameter, Query, bound, check
 from fencepost.engines.postgresql.trouble import late, lost
 from fencepost.engines.postgresql.wire.size import LARGEST, received
 from fencepost.errors import Unsupported
@@ -46,6 +46,7 @@ class Connection:
         self.pid = conn.backend_pid
         self.pooled = True
         self._patience = patience
+        self._bound = bound(patience)
         self._loop = asyncio.get_running_loop()
         self._prepared: set[bytes] = set()
         # What is being prepared: its answer may come when nobody waits for it any more.
@@ -91,19 +92,19 @@ class Connection:
             await self._settled(min(left, LONGEST_NAP))
         return None if self._owing else await self._within(0.0)
 
-    async def script(self, text: str) -> None:
-        """Several statements in one go, as one transaction."""
+    async def script(self, text: str, patience: float = 0.0) -> Result:
+        """The last result of several statements in one go, as one transaction."""
         async with self._turn:
             if self._owing:
                 await self._pay()
             self._submit(lambda: self._conn.send_query(text.encode()))
-            await self._within(max(self._patience, SCRIPT_PATIENCE))
+            return await self._within(patience or max(self._patience, SCRIPT_PATIENCE))
 
     async def _send(self, query: Query, parameters: tuple[Parameter, ...]) -> None:
         if self._owing:
             await self._pay()
         if self.pooled:
-            self._submit(lambda: self._conn.send_query_params(query.alone, parameters))
+            self._submit(lambda: self._conn.send_query_params(query.alone(self._bound), parameters))
             return
         if query.name not in self._prepared:
             self._submit(lambda: self._conn.send_prepare(query.name, query.text), preparing=query.name)

@@ -14,7 +14,7 @@ from fencepost._runtime.clock import LONGEST_NAP, boottime
 from fencepost._runtime.readiness import READ, WRITE, poll
 from fencepost.engines.postgresql.address import Address
 from fencepost.engines.postgresql.dial import dial
-from fencepost.engines.postgresql.query import Parameter, Query, check
+from fencepost.engines.postgresql.query import Parameter, Query, bound, check
 from fencepost.engines.postgresql.trouble import ServerError, late, lost
 from fencepost.engines.postgresql.wire.size import LARGEST, received
 from fencepost.engines.postgresql.wire.watch import watch
@@ -35,6 +35,7 @@ class Connection:
     __slots__ = (
         "__weakref__",
         "_asked_at",
+        "_bound",
         "_conn",
         "_is_open",
         "_owing",
@@ -64,6 +65,7 @@ class Connection:
         self.pooled = True
         self.used_at = monotonic()
         self._patience = max(1, math.ceil(patience * 1000))
+        self._bound = bound(patience)
         self._poll = poll()
         self._poll.register(self.fileno, READ)
         self._wait = self._poll.poll
@@ -107,7 +109,7 @@ class Connection:
             until = asked_at + milliseconds / 1000
             self._owing = True
             if self.pooled:
-                conn.send_query_params(query.alone, parameters)
+                conn.send_query_params(query.alone(self._bound), parameters)
             else:
                 conn.send_query_prepared(query.name, parameters)
             if conn.flush() and not self._flush(until):
@@ -125,19 +127,20 @@ class Connection:
         except OperationalError as error:
             raise lost(self.address, str(error)) from error
 
-    def script(self, text: str) -> None:
-        """Several statements in one go, as one transaction. For whoever has the connection to itself."""
+    def script(self, text: str, patience: float = 0.0) -> pq.abc.PGresult:
+        """The last result of several statements in one go, one transaction. For whoever has it to itself."""
         try:
             if self._owing:
                 self._pay()
             self._owing = True
             self._asked_at = monotonic()
             self._conn.send_query(text.encode())
-            result = self._read(monotonic() + max(self._patience, SCRIPT_PATIENCE) / 1000)
+            result = self._read(monotonic() + (patience or max(self._patience, SCRIPT_PATIENCE) / 1000))
         except OperationalError as error:
             raise lost(self.address, str(error)) from error
         if result is None:
             raise late(self.address, self.waited)
+        return result
 
     def finish(self, until: float) -> pq.abc.PGresult | None:
         """The result that `ask` did not stay for, or None if it is not there at `until`."""
