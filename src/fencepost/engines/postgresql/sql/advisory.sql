@@ -15,7 +15,7 @@ BEGIN
     SELECT pid, backend_start, _holder, _label, _ttl FROM pg_stat_activity WHERE pid = pg_backend_pid()
     ON CONFLICT (pid) DO UPDATE SET started = excluded.started, holder = excluded.holder, label = excluded.label,
         ttl = excluded.ttl;
-    PERFORM set_config('idle_session_timeout', ceil(_ttl * 1000)::integer::text, false);
+    PERFORM set_config('idle_session_timeout', least(ceil(_ttl * 1000), 2147483647)::integer::text, false);
     -- A waiter whose client is gone leaves the queue.
     PERFORM set_config('client_connection_check_interval', '500', false);
     PERFORM set_config('statement_timeout', '0', false);

@@ -69,10 +69,14 @@ DECLARE
     _now timestamptz;
     _busy timestamptz;
     _wait double precision;
+    _most timestamptz;
 BEGIN
     PERFORM {schema}.check_isolation();
     PERFORM pg_advisory_xact_lock(1717923429, hashtext(_key));
     _now := clock_timestamp();
+    -- No take keeps it busy for longer: what is beyond that was counted before the clock was set back, and holds nobody up.
+    _most := _now + make_interval(secs => _burst * _interval);
+    UPDATE {schema}.meter SET busy_until = _most WHERE key = _key AND busy_until > _most;
     _busy := greatest((SELECT busy_until FROM {schema}.meter WHERE key = _key), _now)
         + make_interval(secs => _weight * _interval);
     _wait := extract(epoch FROM _busy - _now) - _burst * _interval;
