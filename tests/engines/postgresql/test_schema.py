@@ -168,3 +168,19 @@ def test_evictions_are_remembered_up_to_a_thousand(port: int) -> None:
 def test_a_url_that_can_not_be_meant_is_refused_at_once(url: str, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         fencepost.connect(url)
+
+
+def test_schemas_do_not_share_latches(port: int) -> None:
+    """Whoever is at a name in one of them is in the way of nobody in another."""
+    with fencepost.connect(at(port, options="?schema=other")) as theirs:
+        theirs.lock("a").acquire(timeout=60).release()
+    with fencepost.connect(at(port), ttl=60) as session, connect(port) as busy:
+        session.lock("warm").acquire(timeout=60).release()
+        with busy.transaction():
+            busy.execute("SELECT other.latch(ARRAY['a'])")
+            busy.execute("SELECT other.cell_write('a', 'b', 0)")
+            busy.execute("SELECT other.meter_take('a', 1, 1, 1)")
+            session.lock("a").acquire(timeout=5).release()
+            assert session.rate_limit("a", 1, per=1.0).try_acquire() == 0
+            assert session.engine.cells.write("a", "c", 0) is not None
+    query(port, "DROP SCHEMA other CASCADE")

@@ -12,7 +12,7 @@ from tests.support.patience import connect_async
 
 from .conftest import at
 
-LATCH = "SELECT pg_advisory_xact_lock(1717923427, hashtext('stuck'))"
+LATCH = "SELECT fencepost.latch(ARRAY['stuck'])"
 IN_LINE = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
 # As many as ask at the same time.
 CROWD = 8

@@ -27,7 +27,7 @@ DECLARE
     _after bigint := 0;
 BEGIN
     PERFORM {schema}.check_isolation();
-    PERFORM pg_advisory_xact_lock(1717923428, hashtext(_key));
+    PERFORM pg_advisory_xact_lock(1717923428, hashtext('{schema}.' || _key));
     IF coalesce((SELECT version FROM {schema}.cell WHERE key = _key), 0) <> _version THEN
         RETURN NULL;
     END IF;
@@ -51,7 +51,7 @@ DECLARE
     _cell {schema}.cell;
 BEGIN
     PERFORM {schema}.check_isolation();
-    PERFORM pg_advisory_xact_lock(1717923428, hashtext(_key));
+    PERFORM pg_advisory_xact_lock(1717923428, hashtext('{schema}.' || _key));
     SELECT * INTO _cell FROM {schema}.cell WHERE key = _key;
     IF coalesce(_cell.version, 0) = _version THEN
         DELETE FROM {schema}.watcher
@@ -72,7 +72,7 @@ DECLARE
     _most timestamptz;
 BEGIN
     PERFORM {schema}.check_isolation();
-    PERFORM pg_advisory_xact_lock(1717923429, hashtext(_key));
+    PERFORM pg_advisory_xact_lock(1717923429, hashtext('{schema}.' || _key));
     _now := clock_timestamp();
     -- No take keeps it busy for longer: what is beyond that was counted before the clock was set back, and holds nobody up.
     _most := _now + make_interval(secs => _burst * _interval);

@@ -11,7 +11,7 @@ DECLARE
     _mode text;
     _until timestamptz;
 BEGIN
-    _done := pg_advisory_xact_lock(1717923427, hashtext(_name)) IS NOT NULL;
+    _done := pg_advisory_xact_lock(1717923427, hashtext('{schema}.' || _name)) IS NOT NULL;
     SELECT last.ticket, last.token, last.mode, theirs.expires_at INTO _ticket, _token, _mode, _until
     FROM {schema}.life CROSS JOIN {schema}.lease AS mine
     LEFT JOIN LATERAL (
@@ -194,7 +194,7 @@ DECLARE
     _first bigint;
     _next record;
 BEGIN
-    _done := pg_advisory_xact_lock(1717923427, hashtext(_name)) IS NOT NULL;
+    _done := pg_advisory_xact_lock(1717923427, hashtext('{schema}.' || _name)) IS NOT NULL;
     DELETE FROM {schema}.claim
     WHERE key = _key AND name = _name AND holder = _holder AND serial = _serial AND token = _token
     RETURNING mode, (SELECT epoch FROM {schema}.lease WHERE id = _holder AND expires_at > clock_timestamp()),

@@ -9,13 +9,13 @@ BEGIN
 END $$;
 
 -- Who holds, who waits, who is next. Whoever changes the queue of a name holds the latch of that name to the end of
--- its transaction: an advisory lock of the transaction, so that it is safe behind a pooler.
+-- its transaction: an advisory lock of the transaction, so that it is safe behind a pooler. It is of this schema alone.
 CREATE FUNCTION {schema}.latch(_names text[]) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
     PERFORM {schema}.check_isolation();
     -- Always in the same order: nobody waits for another in a circle.
     PERFORM pg_advisory_xact_lock(1717923427, each.latch)
-    FROM (SELECT DISTINCT hashtext(name) AS latch FROM unnest(_names) AS name ORDER BY 1) AS each;
+    FROM (SELECT DISTINCT hashtext('{schema}.' || name) AS latch FROM unnest(_names) AS name ORDER BY 1) AS each;
 END $$;
 
 -- Tell a waiter that it should look again. What it would find is not said: anybody may send messages, so none is believed.
@@ -94,7 +94,7 @@ BEGIN
     IF cardinality(_names) > 1 THEN
         -- To wait for the latch of another name now could be to wait in a circle.
         FOREACH _name IN ARRAY _names LOOP
-            IF NOT pg_try_advisory_xact_lock(1717923427, hashtext(_name)) THEN
+            IF NOT pg_try_advisory_xact_lock(1717923427, hashtext('{schema}.' || _name)) THEN
                 -- Whoever has that latch is not finished. The waiter looks for itself, from the start.
                 PERFORM {schema}.tell(_holder, _serial);
                 RETURN '{}';
