@@ -2,6 +2,7 @@
 
 import asyncio
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -24,6 +25,7 @@ ADVISORY = "postgresql+advisory"
 WORKER = "fencepost-eviction"
 # Whoever was told of an eviction, and can not read who did it.
 ASKING = "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE 'SELECT by FROM%eviction%'"
+COUNT = f"SELECT count(*) FROM ({ASKING}) AS asking"
 LISTENING = "SELECT 1 FROM pg_stat_activity WHERE query = 'LISTEN fencepost_{holder}'"
 DEAFEN = "SELECT pg_terminate_backend(pid, 60000) FROM pg_stat_activity WHERE query = 'LISTEN fencepost_{holder}'"
 RECORD = (
@@ -194,3 +196,76 @@ def test_a_renewal_comes_through_where_there_is_no_room_for_a_thread(
             assert session.engine.lease_renew(held.holder, 300, [held.claim]) == Renewal(alive=True)
         session.engine.lease_renew(held.holder, 300, [held.claim])
         until(lambda: query(port, LISTENING.format(holder=holder)))
+
+
+def tell_often(port: int, holder: str, token: int) -> None:
+    """Each in a transaction of its own: the server tells the same only once in each."""
+    with connect(port) as stranger:
+        for _ in range(50):
+            stranger.execute(TELL.format(holder=holder, token=token).encode())
+
+
+def test_one_looks_at_a_time_however_often_an_eviction_is_told(port: int) -> None:
+    with fencepost.connect(at(port, ADVISORY), ttl=300) as session:
+        held = session.lock("a").acquire()
+        with connect(port) as keeper, keeper.transaction():
+            keeper.execute("LOCK TABLE fencepost.eviction IN ACCESS EXCLUSIVE MODE")
+            tell_often(port, held.holder.id, held.token)
+            until(lambda: query(port, ASKING))
+            # Those that would look have begun before this.
+            time.sleep(0.5)
+            assert sum(WORKER in thread.name for thread in threading.enumerate()) == 1
+            assert query(port, COUNT) == [(1,)]
+        until(lambda: not working())
+        assert held.held
+
+
+async def test_one_task_looks_at_a_time_however_often_an_eviction_is_told(port: int) -> None:
+    async with fencepost.connect_async(at(port, ADVISORY), ttl=300) as session:
+        held = await session.lock("a").acquire()
+        with connect(port) as keeper, keeper.transaction():
+            keeper.execute("LOCK TABLE fencepost.eviction IN ACCESS EXCLUSIVE MODE")
+            await asyncio.to_thread(tell_often, port, held.holder.id, held.token)
+            while not query(port, ASKING):
+                await asyncio.sleep(0.001)
+            await asyncio.sleep(0.5)
+            assert sum(WORKER in task.get_name() for task in asyncio.all_tasks()) == 1
+        await worked()
+        assert held.held
+
+
+def test_an_eviction_that_is_told_while_one_looks_in_vain_is_obeyed(port: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    with fencepost.connect(at(port, ADVISORY), ttl=300) as session:
+        held = session.lock("a").acquire()
+        looked, went_on, tokens = threading.Event(), threading.Event(), list[int]()
+
+        def who_evicted(token: int) -> str | None:
+            tokens.append(token)
+            if len(tokens) > 1:
+                return "operator"
+            looked.set()
+            went_on.wait(60)
+            return None
+
+        monkeypatch.setattr(session.engine._desk, "who_evicted", who_evicted)
+        query(port, TELL.format(holder=held.holder.id, token=held.token))
+        assert looked.wait(60)
+        tell_often(port, held.holder.id, held.token)
+        told = session.engine._summons._told
+        until(lambda: told.get(held.token))
+        went_on.set()
+        until(lambda: not session.look("a").holders)
+        until(lambda: not working())
+        assert not told
+
+
+def test_tokens_that_nobody_has_are_looked_for_by_nobody(port: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    with fencepost.connect(at(port, ADVISORY), ttl=300) as session:
+        held = session.lock("a").acquire()
+        lease = session.engine._leases[held.holder.id]
+        begun: list[str] = []
+        monkeypatch.setattr("fencepost._runtime.threads.spawn", lambda work, name: begun.append(name))
+        session.engine._summons._obey(lease, b"%d" % (held.token + 1))
+        assert begun == []
+        session.engine._summons._obey(lease, b"%d" % held.token)
+        assert begun == [WORKER]

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from fencepost._runtime import aio as runtime
+from fencepost._runtime.state import StateLock
 from fencepost.engines.postgresql._async.channel import AsyncChannel
 from fencepost.engines.postgresql._async.store import AsyncStore
 from fencepost.engines.postgresql.advisory._async.desk import AsyncDesk
@@ -29,6 +30,9 @@ class AsyncSummons:
         self._channels: dict[str, AsyncChannel] = {}
         # Those who are about to listen again.
         self._resuming: set[str] = set()
+        # The tokens that somebody looks for, and whether there is news of them that nobody has looked at yet.
+        self._told: dict[int, bool] = {}
+        self._state = StateLock()
 
     async def listen(self, lease: OurLease) -> None:
         """Until `hush`."""
@@ -79,20 +83,52 @@ class AsyncSummons:
             # Anybody may send messages: one that makes no sense is none.
             return
         token = int(message)
+        if _entry_of(lease, token) is None:
+            return
+        with self._state:
+            is_looked_for = token in self._told
+            self._told[token] = True
+        if is_looked_for:
+            # However many say so: one look at a time, and one more after the last of them.
+            return
 
-        async def let_go() -> None:
-            entry = next((each for each in list(lease.entries.values()) if each.token == token), None)
-            if entry is None:
-                return
+        async def look() -> None:
             try:
-                by = await self._desk.who_evicted(token)
-                if by is None or not lease.has(entry):
-                    # Anybody may send messages, and only who may write here evicts; or it was given back meanwhile.
-                    return
-                lease.evicted[token] = f"evicted by {by}"
-                await self._letting_go(lease, entry)()
-            except EngineError:
-                # Then whoever evicts ends the connection.
-                pass
+                while self._has_news(token):
+                    await self._look(lease, token)
+            except BaseException:
+                self._told.pop(token, None)
+                raise
 
-        runtime.spawn(let_go, name="fencepost-eviction")
+        try:
+            runtime.spawn(look, name="fencepost-eviction")
+        except RuntimeError:
+            # There is no room for a thread now: whoever evicts ends the connection.
+            self._told.pop(token, None)
+
+    def _has_news(self, token: int) -> bool:
+        """Whether it was told since this was asked last. If not, nobody looks for it any more."""
+        with self._state:
+            has_news = self._told.pop(token, False)
+            if has_news:
+                self._told[token] = False
+        return has_news
+
+    async def _look(self, lease: OurLease, token: int) -> None:
+        entry = _entry_of(lease, token)
+        if entry is None:
+            return
+        try:
+            by = await self._desk.who_evicted(token)
+            if by is None or not lease.has(entry):
+                # Anybody may send messages, and only who may write here evicts; or it was given back meanwhile.
+                return
+            lease.evicted[token] = f"evicted by {by}"
+            await self._letting_go(lease, entry)()
+        except EngineError:
+            # Then whoever evicts ends the connection.
+            pass
+
+
+def _entry_of(lease: OurLease, token: int) -> OurEntry | None:
+    return next((each for each in list(lease.entries.values()) if each.token == token), None)
