@@ -8,6 +8,8 @@ import pytest
 
 import fencepost
 from fencepost import Refused
+from fencepost.contract.answer import Granted, Queued
+from fencepost.core.claim import Ask
 from fencepost.testing.condition import until
 from fencepost.testing.contract import CHAPTERS, Site
 from fencepost.testing.contract.postgresql import TTL
@@ -93,3 +95,46 @@ def test_more_sessions_than_connections_to_the_server_never_share_a_lock(pooler:
     assert most == 1
     assert tokens == sorted(set(tokens))
     assert len(tokens) == 80
+
+
+@pytest.fixture(params=["a pooler", "another database"])
+def misled(request: pytest.FixtureRequest, pooler: int) -> str:
+    """A URL that names a way to listen on which nothing can be heard."""
+    ways = {"a pooler": at(pooler), "another database": at(shared_server(), database="template1")}
+    return at(pooler, options=f"?listen={ways[request.param]}")
+
+
+def test_where_nothing_can_be_heard_waiters_look_again(misled: str) -> None:
+    with fencepost.connect(misled, ttl=300) as first, fencepost.connect(misled, ttl=300) as second:
+        held = first.lock("a").acquire(timeout=60)
+        queued = second.engine.claim(second.keeper().request((Ask("a"),)), wait=True)
+        assert isinstance(queued, Queued)
+        # Else it looks when the lease ends: in minutes.
+        assert second.engine._channel.ear.is_deaf
+        held.release()
+        assert isinstance(second.engine.wait(queued, 60), Granted)
+
+
+async def test_where_nothing_can_be_heard_waiting_tasks_look_again(misled: str) -> None:
+    async with (
+        fencepost.connect_async(misled, ttl=300) as first,
+        fencepost.connect_async(misled, ttl=300) as second,
+    ):
+        held = await first.lock("a").acquire(timeout=60)
+        queued = await second.engine.claim((await second.keeper()).request((Ask("a"),)), wait=True)
+        assert isinstance(queued, Queued)
+        assert second.engine._channel.ear.is_deaf
+        await held.release()
+        assert isinstance(await second.engine.wait(queued, 60), Granted)
+
+
+async def test_where_it_can_be_heard_it_is(pooler: int) -> None:
+    url = at(pooler, options=f"?listen={at(shared_server())}")
+    with fencepost.connect(url, ttl=300) as first, fencepost.connect(url, ttl=300) as second:
+        first.lock("a").acquire(timeout=60)
+        assert isinstance(second.engine.claim(second.keeper().request((Ask("a"),)), wait=True), Queued)
+        assert not second.engine._channel.ear.is_deaf
+        async with fencepost.connect_async(url, ttl=300) as third:
+            request = (await third.keeper()).request((Ask("a"),))
+            assert isinstance(await third.engine.claim(request, wait=True), Queued)
+            assert not third.engine._channel.ear.is_deaf

@@ -66,5 +66,8 @@ SELECT {schema}.cell_write($1, $2, $3)
 -- name: cell_watch
 SELECT {schema}.cell_watch($1, $2, $3, $4, $5)
 
+-- name: tell
+SELECT pg_catalog.pg_notify($1, '')
+
 -- name: meter
 SELECT {schema}.meter_take($1, $2, $3, $4)

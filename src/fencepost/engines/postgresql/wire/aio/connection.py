@@ -2,7 +2,7 @@
 
 import asyncio
 import socket
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from weakref import WeakSet
 
 from psycopg import OperationalError, pq
@@ -212,6 +212,18 @@ class Connection:
             self._prepared.add(preparing)
         if self._reply is not None:
             _resolve(self._reply)
+
+    async def hears(self, speak: Callable[[], Awaitable[None]], seconds: float) -> bool:
+        """Whether anything is told on a channel that it listens to, within `seconds` after somebody spoke."""
+        heard = asyncio.Event()
+        self.on_notice = lambda _: heard.set()
+        await speak()
+        try:
+            async with asyncio.timeout(seconds):
+                await heard.wait()
+        except TimeoutError:
+            return False
+        return True
 
     def on_end(self, callback: Callable[[], object]) -> None:
         """Call back as soon as the server ends the connection, also while nobody waits for anything."""

@@ -240,6 +240,15 @@ class Connection:
             found.append(notify.extra)
         return found
 
+    def hears(self, speak: Callable[[], None], seconds: float) -> bool:
+        """Whether anything is told on a channel that it listens to, within `seconds` after somebody spoke."""
+        speak()
+        until = monotonic() + runtime.patience(seconds)
+        while (left := until - monotonic()) > 0:
+            if self.is_told(left) and self.notices():
+                return True
+        return False
+
     def on_end(self, callback: Callable[[], object]) -> None:
         """Call back as soon as the server ends the connection, also while nobody reads from it."""
         watch.end(self, callback)
