@@ -247,11 +247,11 @@ def test_an_eviction_that_is_told_while_one_looks_in_vain_is_obeyed(port: int, m
             went_on.wait(60)
             return None
 
-        monkeypatch.setattr(session.engine._desk, "who_evicted", who_evicted)
+        monkeypatch.setattr(engine_as(session, AdvisoryEngine)._desk, "who_evicted", who_evicted)
         query(port, TELL.format(holder=held.holder.id, token=held.token))
         assert looked.wait(60)
         tell_often(port, held.holder.id, held.token)
-        told = session.engine._summons._told
+        told = engine_as(session, AdvisoryEngine)._summons._told
         until(lambda: told.get(held.token))
         went_on.set()
         until(lambda: not session.look("a").holders)
@@ -262,10 +262,10 @@ def test_an_eviction_that_is_told_while_one_looks_in_vain_is_obeyed(port: int, m
 def test_tokens_that_nobody_has_are_looked_for_by_nobody(port: int, monkeypatch: pytest.MonkeyPatch) -> None:
     with fencepost.connect(at(port, ADVISORY), ttl=300) as session:
         held = session.lock("a").acquire()
-        lease = session.engine._leases[held.holder.id]
+        lease = engine_as(session, AdvisoryEngine)._leases[held.holder.id]
         begun: list[str] = []
         monkeypatch.setattr("fencepost._runtime.threads.spawn", lambda work, name: begun.append(name))
-        session.engine._summons._obey(lease, b"%d" % (held.token + 1))
+        engine_as(session, AdvisoryEngine)._summons._obey(lease, b"%d" % (held.token + 1))
         assert begun == []
-        session.engine._summons._obey(lease, b"%d" % held.token)
+        engine_as(session, AdvisoryEngine)._summons._obey(lease, b"%d" % held.token)
         assert begun == [WORKER]

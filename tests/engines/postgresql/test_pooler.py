@@ -10,11 +10,14 @@ import fencepost
 from fencepost import Refused
 from fencepost.contract.answer import Granted, Queued
 from fencepost.core.claim import Ask
+from fencepost.engines.postgresql._async.engine import AsyncPostgresqlEngine
+from fencepost.engines.postgresql._sync.engine import PostgresqlEngine
 from fencepost.testing.condition import until
 from fencepost.testing.contract import CHAPTERS, Site
 from fencepost.testing.contract.postgresql import TTL
 from fencepost.testing.contract.postgresql import site as empty_site
 from fencepost.testing.postgresql import query, shared_pgbouncer, shared_server
+from tests.support.engine import engine_as
 from tests.support.line import Line
 
 from .conftest import at
@@ -110,7 +113,7 @@ def test_where_nothing_can_be_heard_waiters_look_again(misled: str) -> None:
         queued = second.engine.claim(second.keeper().request((Ask("a"),)), wait=True)
         assert isinstance(queued, Queued)
         # Else it looks when the lease ends: in minutes.
-        assert second.engine._channel.ear.is_deaf
+        assert engine_as(second, PostgresqlEngine)._channel.ear.is_deaf
         held.release()
         assert isinstance(second.engine.wait(queued, 60), Granted)
 
@@ -123,7 +126,7 @@ async def test_where_nothing_can_be_heard_waiting_tasks_look_again(misled: str) 
         held = await first.lock("a").acquire(timeout=60)
         queued = await second.engine.claim((await second.keeper()).request((Ask("a"),)), wait=True)
         assert isinstance(queued, Queued)
-        assert second.engine._channel.ear.is_deaf
+        assert engine_as(second, AsyncPostgresqlEngine)._channel.ear.is_deaf
         await held.release()
         assert isinstance(await second.engine.wait(queued, 60), Granted)
 
@@ -133,8 +136,8 @@ async def test_where_it_can_be_heard_it_is(pooler: int) -> None:
     with fencepost.connect(url, ttl=300) as first, fencepost.connect(url, ttl=300) as second:
         first.lock("a").acquire(timeout=60)
         assert isinstance(second.engine.claim(second.keeper().request((Ask("a"),)), wait=True), Queued)
-        assert not second.engine._channel.ear.is_deaf
+        assert not engine_as(second, PostgresqlEngine)._channel.ear.is_deaf
         async with fencepost.connect_async(url, ttl=300) as third:
             request = (await third.keeper()).request((Ask("a"),))
             assert isinstance(await third.engine.claim(request, wait=True), Queued)
-            assert not third.engine._channel.ear.is_deaf
+            assert not engine_as(third, AsyncPostgresqlEngine)._channel.ear.is_deaf

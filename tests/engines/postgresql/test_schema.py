@@ -11,6 +11,7 @@ import fencepost
 from fencepost import Refused
 from fencepost.engines.postgresql.sql import VERSION
 from fencepost.testing.postgresql import connect, query
+from tests.support.engine import cells_of
 from tests.support.renewal import renew
 
 from .conftest import at
@@ -182,5 +183,5 @@ def test_schemas_do_not_share_latches(port: int) -> None:
             busy.execute("SELECT other.meter_take('a', 1, 1, 1)")
             session.lock("a").acquire(timeout=5).release()
             assert session.rate_limit("a", 1, per=1.0).try_acquire() == 0
-            assert session.engine.cells.write("a", "c", 0) is not None
+            assert cells_of(session).write("a", "c", 0) is not None
     query(port, "DROP SCHEMA other CASCADE")
