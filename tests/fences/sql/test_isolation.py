@@ -1,5 +1,6 @@
 """What is particular to fences in a server's database: isolation levels, waiting, and rows that hold their own mark."""
 
+import sqlite3
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -187,6 +188,17 @@ def test_a_row_that_keeps_its_own_mark(place: DatabasePlace) -> None:
     assert RowFence(place.connect(), "orders", column="mark").read(42, 8, ["total", "id"]) == (105, 42)
 
 
+@pytest.mark.unit
+def test_a_column_of_a_row_may_have_any_name() -> None:
+    connection = sqlite3.connect(":memory:")
+    connection.execute("CREATE TABLE orders (id INT, key TEXT, grant TEXT, self TEXT, fencing_token INT DEFAULT 0)")
+    connection.execute("INSERT INTO orders (id) VALUES (42)")
+    fence = RowFence(connection, "orders")
+    fence.write(42, 7, key="a", grant="b", self="c")
+    assert fence.read(42, 7, ["key", "grant", "self"]) == ("a", "b", "c")
+    connection.close()
+
+
 def test_a_row_is_read_as_it_is_also_in_a_transaction_whose_reads_are_of_the_past(mariadb: MariadbPlace) -> None:
     one, other = mariadb.connect(), mariadb.connect()
     mariadb.statement(one, "CREATE TABLE orders (id INT PRIMARY KEY, total INT, fencing_token BIGINT DEFAULT 0)")
@@ -201,8 +213,6 @@ def test_a_row_is_read_as_it_is_also_in_a_transaction_whose_reads_are_of_the_pas
 
 @pytest.mark.unit
 def test_names_of_tables_are_taken_as_they_are() -> None:
-    import sqlite3
-
     connection = sqlite3.connect(":memory:")
     for table in ('or"ders', "", "shop."):
         with pytest.raises(ValueError, match="is not the name of a table"):

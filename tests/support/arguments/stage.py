@@ -110,11 +110,11 @@ class Stage:
         for each in parameters:
             if each.name in given:
                 value = given[each.name]
-            elif each.default is each.empty and each.kind in (each.POSITIONAL_OR_KEYWORD, each.KEYWORD_ONLY):
+            elif each.default is each.empty and each.kind not in (each.VAR_POSITIONAL, each.VAR_KEYWORD):
                 value = self._fit(title, each.name)
             else:
                 continue
-            if positional and each.kind is not each.KEYWORD_ONLY:
+            if each.kind is each.POSITIONAL_ONLY or (positional and each.kind is not each.KEYWORD_ONLY):
                 args.append(value)
             else:
                 named[each.name] = value

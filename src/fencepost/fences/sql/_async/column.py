@@ -52,7 +52,7 @@ class AsyncRowFence:
             raise self._missing(key)
         return answer.rows[0]
 
-    async def write(self, key: Any, grant: Tokened | int, **values: Any) -> None:
+    async def write(self, key: Any, grant: Tokened | int, /, **values: Any) -> None:
         """Set these columns of the row, unless the token is stale."""
         token = token_of(grant)
         params = {f"value_{number}": value for number, value in enumerate(values.values())}
