@@ -303,6 +303,20 @@ def test_a_result_that_the_store_took_counts_though_the_lock_was_lost_just_then(
     assert session.once("a", store=Losing()).run(Counted("kept")) == "kept"
 
 
+def test_a_result_that_was_found_counts_though_the_lock_was_lost_just_then(session: fencepost.Session) -> None:
+    class Quicker(MemoryResults):
+        """Somebody else's result comes between the first look and the lock, which is lost at once."""
+
+        def claim(self, name: str, grant: Any) -> str | None:
+            super().keep(name, grant, '"theirs"', None)
+            session.keeper().lose("told so by the test")
+            return super().claim(name, grant)
+
+    work = Counted("ours")
+    assert session.once("a", store=Quicker()).run(work) == "theirs"
+    assert work.times == 0
+
+
 def test_work_and_result_are_one_transaction_where_asked_to(session: fencepost.Session, tmp_path: Path) -> None:
     connection = sqlite3.connect(tmp_path / "shop.db")
     connection.execute("CREATE TABLE orders (id INTEGER)")

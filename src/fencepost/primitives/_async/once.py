@@ -79,14 +79,13 @@ class AsyncOnce:
         try:
             async with self._lock(name) as grant:
                 found = await self._store.claim(name, grant)
-                if found is not None:
-                    return found
-                async with self._store.work():
-                    text = _written(name, await work())
-                    await self._store.keep(name, grant, text, self._expires_in)
-                done.append(text)
+                if found is None:
+                    async with self._store.work():
+                        found = _written(name, await work())
+                        await self._store.keep(name, grant, found, self._expires_in)
+                done.append(found)
         except Lost:
-            # The store is the judge: it took the result, so nobody newer had come.
+            # The store is the judge: it has the result, or took it, so nobody newer had come.
             if not done:
                 raise
         return done[0]
