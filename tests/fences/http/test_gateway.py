@@ -131,6 +131,27 @@ async def test_a_header_that_asks_for_something_else_is_refused(gateway: Gateway
     assert service.seen == []
 
 
+SPELLINGS = ["X_HTTP_Method_Override", "X_Original_URL", "x-rewrite_url", "X.Original.URL", "Fencing_Token"]
+
+
+@pytest.mark.parametrize("name", SPELLINGS)
+async def test_a_header_that_some_service_takes_for_another_one_is_refused(
+    gateway: Gateway, service: Service, name: str
+) -> None:
+    """By the rule of CGI `X_Original_URL` is `X-Original-URL`."""
+    headers = [(name.encode(), b"8")]
+    assert await status(gateway, b"/orders/42", None, method="GET", headers=headers) == 400
+    assert await status(gateway, b"/orders/42", 7, headers=headers) == 400
+    assert service.seen == []
+
+
+async def test_a_header_with_an_underscore_that_says_nothing_of_this_is_passed_on(
+    gateway: Gateway, service: Service
+) -> None:
+    assert await status(gateway, b"/orders/42", headers=[(b"api_key", b"secret")]) == 200
+    assert service.seen[0].headers["api_key"] == "secret"
+
+
 async def app(scope: dict[str, Any], receive: Any, send: Any) -> None:
     await receive()
     await send({"type": "http.response.start", "status": 200, "headers": []})
@@ -234,6 +255,14 @@ async def test_a_token_has_one_spelling(fenced: Any, shown: str) -> None:
 
 async def test_two_tokens_are_two_opinions(fenced: Any) -> None:
     assert await status(fenced, b"/orders/42", 7, headers=[(b"fencing-token", b"8")]) == 400
+
+
+async def test_a_token_counts_however_its_header_is_spelled(tmp_path: Path) -> None:
+    """As in WSGI, where `Fencing_Token` arrives under the same name: what an app may believe was judged."""
+    fenced = FencedAsgi(app, AsyncHostFence(tmp_path / "marks"))
+    assert await status(fenced, b"/orders/42", 7) == 200
+    assert await status(fenced, b"/orders/42", None, method="GET", headers=[(b"fencing_token", b"6")]) == 412
+    assert await status(fenced, b"/orders/42", 7, headers=[(b"fencing_token", b"8")]) == 400
 
 
 async def test_what_the_app_itself_finds_stale_is_not_the_requests_token(tmp_path: Path) -> None:

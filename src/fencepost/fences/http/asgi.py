@@ -6,7 +6,7 @@ from typing import Any, Protocol
 
 from fencepost.errors import Stale
 from fencepost.fences.http.exchange import Message, Receive, Send, replayed, whole_body
-from fencepost.fences.http.header import LARGEST_BODY, Refusal, check_limits, judge, path_name, plausible, stale
+from fencepost.fences.http.header import LARGEST_BODY, Refusal, check_limits, judge, path_name, plain, plausible, stale
 
 Scope = dict[str, Any]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
@@ -89,7 +89,8 @@ class FencedAsgi:
 
 
 def _shown(scope: Scope) -> str | None:
-    found = [value for name, value in scope["headers"] if name == b"fencing-token"]
+    # However it is spelled: the app behind may not see the difference.
+    found = [value for name, value in scope["headers"] if plain(name) == b"fencing-token"]
     # Two of them would be two opinions: judged as one text that is no number.
     return b", ".join(found).decode("latin-1") if found else None
 

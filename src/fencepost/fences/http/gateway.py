@@ -10,7 +10,7 @@ from fencepost.core.name import check_text
 from fencepost.core.url import MOST_CHARACTERS, masked
 from fencepost.fences.http.asgi import AsyncGuarding, FencedAsgi, Scope, refuse
 from fencepost.fences.http.exchange import Receive, Send, whole_body
-from fencepost.fences.http.header import LARGEST_BODY, Refusal, bad, path_name
+from fencepost.fences.http.header import LARGEST_BODY, Refusal, bad, path_name, plain
 from fencepost.fences.http.target import meant, spelled
 
 Header = tuple[bytes, bytes]
@@ -25,6 +25,8 @@ BODILESS = frozenset((204, 304))
 ELSEWHERE = frozenset(
     b"x-http-method-override x-http-method x-method-override x-original-url x-rewrite-url destination".split()
 )
+# By these, too, a request is judged and passed on. One with another mark for the `-` is theirs for some services.
+ALIKE = ELSEWHERE | HOP_BY_HOP | {b"fencing-token", b"content-length"}
 
 
 class KeepsNone(DefaultCookiePolicy):
@@ -42,8 +44,9 @@ class Gateway:
     `FencedAsgi`.
 
     What can not be judged for sure is refused (400): a path that servers may take for another one (with `.`, `..`,
-    `//`, a semicolon, an encoded slash), and a header that asks for something else than the request line. What was
-    judged is passed on in one spelling, and only to `upstream`.
+    `//`, a semicolon, an encoded slash), and a header that asks for something else than the request line, or that is
+    one of those by the rules of CGI (`Fencing_Token`). What was judged is passed on in one spelling, and only to
+    `upstream`.
 
     Limits. If the service does not answer in time (504), or the gateway is killed, what was asked may still happen,
     after a newer token has passed. Give the client a time-out longer than any request takes. Where one resource of the
@@ -74,8 +77,8 @@ class Gateway:
             raise ValueError(f"a gateway passes on HTTP, not '{scope['type']}'")
         elif (path := _path(scope)) is None:
             await refuse(bad("this path may be taken for another one: spell it without '.', '..', '//', ';'"), send)
-        elif elsewhere := sorted(ELSEWHERE.intersection(name.lower() for name, _ in scope["headers"])):
-            await refuse(bad(f"a gateway does not pass on '{elsewhere[0].decode()}'"), send)
+        elif elsewhere := sorted(name for name, _ in scope["headers"] if _elsewhere(name.lower())):
+            await refuse(bad(f"a gateway does not pass on '{elsewhere[0].decode('latin-1')}'"), send)
         else:
             await self._fenced({**scope, "path": path}, receive, send)
 
@@ -154,6 +157,12 @@ def _service(upstream: str) -> str:
 def _path(scope: Scope) -> str | None:
     raw = scope.get("raw_path") or spelled(scope["path"]).encode()
     return meant(raw.partition(b"?")[0])
+
+
+def _elsewhere(header: bytes) -> bool:
+    """Whether a service may take a request with this header for another one than was judged."""
+    known = plain(header)
+    return known in ELSEWHERE or (known in ALIKE and known != header)
 
 
 def _passed_on(headers: Iterable[Header], *dropped: bytes) -> list[Header]:

@@ -20,6 +20,7 @@ SAFE = frozenset(("GET", "HEAD", "OPTIONS", "TRACE"))
 # How large the body of a fenced request may be, unless the service says otherwise.
 LARGEST_BODY = 64 * 2**20
 YEAR = 366 * 86400
+_MARKS = re.compile(rb"[^0-9a-z]")
 _NUMBER = re.compile(r"[1-9][0-9]{0,18}", re.ASCII)
 
 
@@ -74,6 +75,11 @@ def plausible() -> int:
     A year is for clocks that do not agree.
     """
     return int((time.time() + YEAR) * 1_000_000)
+
+
+def plain(name: bytes) -> bytes:
+    """What a header is called by those that take other marks for `-`, as the rules of CGI do with `_`."""
+    return _MARKS.sub(b"-", name.lower())
 
 
 def bad(text: str) -> Refusal:
