@@ -321,6 +321,16 @@ def test_wsgi_refuses_the_same(tmp_path: Path) -> None:
     assert wsgi.bodies == [b"whole", b"chunks", b""]
 
 
+def test_wsgi_refuses_a_body_that_comes_in_chunks_where_the_server_does_not_read_them(tmp_path: Path) -> None:
+    wsgi = Wsgi(tmp_path)
+    chunks = {"HTTP_TRANSFER_ENCODING": "chunked"}
+    assert wsgi.ask("/a", 7, BytesIO(b"5\r\nhello\r\n0\r\n\r\n"), **chunks) == 411
+    assert wsgi.ask("/a", 7, BytesIO(b"5\r\nhello\r\n0\r\n\r\n"), CONTENT_LENGTH="3", **chunks) == 411
+    assert (wsgi.bodies, wsgi.marks.highest("a")) == ([], 0)
+    assert wsgi.ask("/a", 7, BytesIO(b"hello"), **chunks, **{"wsgi.input_terminated": True}) == 200
+    assert wsgi.bodies == [b"hello"]
+
+
 def test_wsgi_has_the_same_names_as_asgi(tmp_path: Path) -> None:
     wsgi = Wsgi(tmp_path)
     assert wsgi.ask("/café".encode().decode("latin-1"), 7) == 200

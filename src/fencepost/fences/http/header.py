@@ -82,6 +82,10 @@ def plain(name: bytes) -> bytes:
     return _MARKS.sub(b"-", name.lower())
 
 
+def length_required() -> Refusal:
+    return Refusal(411, "Length Required", "a fenced request says the length of its body: this server reads no chunks")
+
+
 def bad(text: str) -> Refusal:
     return Refusal(400, "Bad Request", text)
 

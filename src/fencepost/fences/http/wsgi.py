@@ -12,6 +12,7 @@ from fencepost.fences.http.header import (
     bad,
     check_limits,
     judge,
+    length_required,
     path_name,
     plausible,
     stale,
@@ -101,8 +102,11 @@ def _path(environ: Environ) -> str:
 
 
 def _whole_body(environ: Environ, most: int) -> bytes | Refusal:
-    length = environ.get("CONTENT_LENGTH") or ""
-    if not length and not environ.get("wsgi.input_terminated"):
+    length, terminated = environ.get("CONTENT_LENGTH") or "", environ.get("wsgi.input_terminated")
+    if "HTTP_TRANSFER_ENCODING" in environ and not terminated:
+        # In chunks, which this server leaves as they are: nobody could tell where they end.
+        return length_required()
+    if not length and not terminated:
         return b""
     if length and not (length.isascii() and length.isdecimal() and len(length) < 20):
         return bad("Content-Length is a number")
