@@ -1,5 +1,6 @@
 """A request to an ASGI app, without a server."""
 
+import asyncio
 from collections.abc import Iterable
 from typing import Any
 
@@ -17,13 +18,16 @@ async def ask(
     headers: Iterable[Header] = (),
     messages: Iterable[dict[str, Any]] = WHOLE,
 ) -> list[dict[str, Any]]:
-    """What is answered, as messages."""
+    """What is answered, as messages. Unless the messages say otherwise, the client waits for it."""
     come, answer = iter(messages), []
     shown = [] if token is None else [(b"fencing-token", str(token).encode())]
     path = raw_path.decode("latin-1")
 
     async def receive() -> dict[str, Any]:
-        return next(come, {"type": "http.disconnect"})
+        for message in come:
+            return message
+        await asyncio.Event().wait()
+        raise AssertionError
 
     async def send(message: dict[str, Any]) -> None:
         answer.append(message)

@@ -4,8 +4,9 @@ from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
 from typing import Any, Protocol
 
+from fencepost._runtime.aio import shielded
 from fencepost.errors import Stale
-from fencepost.fences.http.exchange import Message, Receive, Send, replayed, whole_body
+from fencepost.fences.http.exchange import Caller, Message, Receive, Send, whole_body
 from fencepost.fences.http.header import LARGEST_BODY, Refusal, check_limits, judge, path_name, plain, plausible, stale
 
 Scope = dict[str, Any]
@@ -29,9 +30,10 @@ class FencedAsgi:
     1970 than a year from now, or more than `largest_token`.
 
     Limits. A fenced request is read as a whole before it runs (`largest_body` bytes at most, else 413), and its answer
-    is sent when it has run: a slow client holds up nobody. WebSockets pass unfenced. With `AsyncRedisFence`, for a
-    service on several hosts, requests do not wait for one another: a newer token shuts out older requests that come
-    later, and not one that runs already.
+    is sent when it has run: a slow client holds up nobody. A request whose client has gone away before its turn does
+    not run. One that is running is not cancelled: its guard is left when the app is done. WebSockets pass
+    unfenced. With `AsyncRedisFence`, for a service on several hosts, requests do not wait for one another: a newer
+    token shuts out older requests that come later, and not one that runs already.
     """
 
     def __init__(
@@ -62,14 +64,18 @@ class FencedAsgi:
             if isinstance(body, Refusal):
                 await refuse(body, send)
             elif body is not None:
-                answer = await self._run(name, token, scope, replayed(body, receive))
+                caller = Caller(body, receive)
+                try:
+                    answer = await self._run(name, token, scope, caller)
+                finally:
+                    caller.leave()
                 for message in answer:
                     await send(message)
 
     def _judge(self, scope: Scope, name: str) -> int | Refusal | None:
         return judge(scope["method"], name, _shown(scope), self._largest_token or plausible())
 
-    async def _run(self, name: str, token: int, scope: Scope, receive: Receive) -> list[Message]:
+    async def _run(self, name: str, token: int, scope: Scope, caller: Caller) -> list[Message]:
         answer: list[Message] = []
 
         async def keep(message: Message) -> None:
@@ -79,7 +85,10 @@ class FencedAsgi:
         try:
             async with self._fence.guard(name, token):
                 entered = True
-                await self._app({**scope, "fencepost.token": token}, receive, keep)
+                # Whoever is gone may have asked for something newer, and heard that it is done.
+                if not await caller.is_gone():
+                    # What the app has begun may go on though nobody waits any more: until it is done, nobody comes.
+                    await shielded(self._app({**scope, "fencepost.token": token}, caller.receive, keep))
         except Stale as error:
             if entered:
                 # The app's own, about something else.

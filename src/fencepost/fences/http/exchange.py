@@ -3,6 +3,7 @@
 Whoever sends half a request, or does not read the answer, would else keep the guard, and shut out newer tokens.
 """
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -27,11 +28,38 @@ async def whole_body(receive: Receive, most: int) -> bytes | Refusal | None:
     return bytes(body)
 
 
-def replayed(body: bytes, receive: Receive) -> Receive:
-    """A `receive` that tells the whole body first."""
-    messages: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+class Caller:
+    """Whoever has sent a whole body, and is listened to from then on: it may still say that it goes away."""
 
-    async def next_message() -> Message:
-        return messages.pop() if messages else await receive()
+    def __init__(self, body: bytes, receive: Receive) -> None:
+        self._body: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+        self._receive = receive
+        self._next: asyncio.Future[Message] | None = asyncio.ensure_future(receive())
 
-    return next_message
+    async def is_gone(self) -> bool:
+        # Where nobody had to wait it has not been listened to yet.
+        await asyncio.sleep(0)
+        heard = self._next
+        if heard is None or not heard.done() or heard.cancelled() or heard.exception() is not None:
+            return False
+        return bool(heard.result()["type"] == "http.disconnect")
+
+    async def receive(self) -> Message:
+        """The whole body first; then what was heard meanwhile."""
+        if self._body:
+            return self._body.pop()
+        heard = self._next
+        if heard is None:
+            return await self._receive()
+        try:
+            # An app may listen for a while only, and again later.
+            return await asyncio.shield(heard)
+        finally:
+            if heard.done():
+                self._next = None
+
+    def leave(self) -> None:
+        """Listen no longer."""
+        if self._next is not None and not self._next.cancel() and not self._next.cancelled():
+            # Looked at, lest the loop complain that nobody has.
+            self._next.exception()
