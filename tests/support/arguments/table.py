@@ -168,6 +168,7 @@ REFUSED: dict[str, Row] = {
         "upstream": UPSTREAM,
         "fence": ANY,
         "client": ANY,
+        "longest_exchange": SECONDS._replace(bad=(*SECONDS.bad, 0), good=(5e-324, 1, 0.5)),
     },
     "Table.__init__": {
         "connection": Kind((None, 42, "ab", object())),

@@ -1,11 +1,12 @@
 """A gateway for services that can not check tokens themselves."""
 
+import asyncio
 from collections.abc import Callable, Iterable
 from http.cookiejar import DefaultCookiePolicy
 from typing import Any
 from urllib.parse import urlsplit
 
-from fencepost._runtime.aio import shielded
+from fencepost.core.duration import check_seconds
 from fencepost.core.name import check_text
 from fencepost.core.url import MOST_CHARACTERS, masked
 from fencepost.fences.http.asgi import AsyncGuarding, FencedAsgi, Scope, refuse
@@ -19,6 +20,11 @@ Header = tuple[bytes, bytes]
 HOP_BY_HOP = frozenset(
     b"connection keep-alive proxy-authenticate proxy-authorization te trailer transfer-encoding upgrade host".split()
 )
+# How long the service may take for one request, unless the gateway says otherwise.
+LONGEST_EXCHANGE = 300.0
+# By this the requests of gateways are known to a client that may send others, too.
+OURS = "fencepost.gateway"
+TOLD = "fencepost.headers"
 # Answers that have no body, whatever their headers say.
 BODILESS = frozenset((204, 304))
 # By these a request asks some services for something else than its first line says, which is what was judged.
@@ -48,8 +54,10 @@ class Gateway:
     one of those by the rules of CGI (`Fencing_Token`). What was judged is passed on in one spelling, and only to
     `upstream`.
 
-    Limits. If the service does not answer in time (504), or the gateway is killed, what was asked may still happen,
-    after a newer token has passed. Give the client a time-out longer than any request takes. Where one resource of the
+    Limits. If the service does not answer in time (504), if it drops the connection and works on (502), or if the
+    gateway is killed, what was asked may still happen, after a newer token has passed. The service has in time to
+    answer the whole exchange (`longest_exchange` seconds) and each step of it (the time-outs of the client): give both
+    longer than any request takes. Where one resource of the
     service has several paths (upper and lower case, aliases), `name` has to give them one name.
     """
 
@@ -62,8 +70,12 @@ class Gateway:
         name: Callable[[str], str | None] = path_name,
         largest_token: int | None = None,
         largest_body: int = LARGEST_BODY,
+        longest_exchange: float = LONGEST_EXCHANGE,
     ) -> None:
         self._upstream = _service(upstream)
+        if not check_seconds(longest_exchange, "longest_exchange"):
+            raise ValueError("longest_exchange must be more than 0 s")
+        self._longest_exchange = longest_exchange
         self._client = client
         self._largest_body = largest_body
         self._fenced = FencedAsgi(
@@ -106,11 +118,12 @@ class Gateway:
             return
         # The length is what came, and the client says it; and in which encodings it can read the answer.
         headers = _passed_on(scope["headers"], b"content-length", b"accept-encoding")
-        request = client.build_request(scope["method"], url, headers=headers, content=body)
+        request = client.build_request(scope["method"], url, headers=headers, content=body, extensions={OURS: True})
         try:
-            # The service goes on with it though nobody waits any more: until it has answered, nobody newer may come.
-            answer = await shielded(client.send(request, follow_redirects=False))
-        except httpx.TimeoutException:
+            # The client's own time-outs begin anew with every byte.
+            async with asyncio.timeout(self._longest_exchange):
+                answer = await client.send(request, follow_redirects=False)
+        except (httpx.TimeoutException, TimeoutError):
             await _answer(send, 504, [], b"the service did not answer in time\n")
         except httpx.TransportError:
             await _answer(send, 502, [], b"the service can not be reached\n")
@@ -125,6 +138,8 @@ class Gateway:
         if self._client is None:
             self._client = httpx.AsyncClient(timeout=60, trust_env=False)
         self._client.cookies.jar.set_policy(KeepsNone())
+        if _hide_location not in self._client.event_hooks["response"]:
+            self._client.event_hooks["response"].append(_hide_location)
         return self._client
 
     def _url(self, path: bytes, query: bytes) -> Any:
@@ -172,15 +187,23 @@ def _passed_on(headers: Iterable[Header], *dropped: bytes) -> list[Header]:
     return [(name, value) for name, value in found if name not in HOP_BY_HOP | named | {*dropped}]
 
 
+async def _hide_location(answer: Any) -> None:
+    """Of an answer to a gateway: httpx would look where it leads to, and fail over one that it can not read."""
+    if OURS in answer.request.extensions:
+        answer.extensions[TOLD] = answer.headers.raw
+        answer.headers.pop("location", None)
+
+
 async def _pass_on(send: Send, method: str, answer: Any) -> None:
     """What the service has answered, to the one who asked."""
+    told = answer.extensions[TOLD]
     bodiless = method == "HEAD" or answer.status_code in BODILESS
     if bodiless and "content-encoding" not in answer.headers:
         # The length is of what is left out.
-        headers = _passed_on(answer.headers.raw)
+        headers = _passed_on(told)
     else:
         # A body comes decoded, so what was said about its encoding and length is not true any more.
-        headers = _passed_on(answer.headers.raw, b"content-encoding", b"content-length")
+        headers = _passed_on(told, b"content-encoding", b"content-length")
     if bodiless:
         await _send(send, answer.status_code, headers, b"")
     else:
