@@ -36,6 +36,33 @@ def here(connection: Any) -> list[Enforcement]:
     return [each for each in status(connection) if "." not in each.table]
 
 
+LONG = {"ascii": "x" * (MOST_BYTES + 1), "wide": "ж" * (MOST_BYTES // 2 + 1)}
+
+
+@pytest.mark.parametrize("name", LONG.values(), ids=LONG)
+def test_a_long_name_has_one_mark_whoever_claims_it(place: PostgresqlPlace, name: str) -> None:
+    connection = place.connect()
+    fence = SqlFence(connection)
+    fence.claim(name, 9)
+    with pytest.raises(psycopg.Error, match="the mark is 9") as refused:
+        connection.execute("SELECT fencepost_claim(%s, 5)", [name])
+    assert refused.value.sqlstate == "FP001"
+    connection.execute("SELECT fencepost_claim(%s, 11)", [name])
+    with pytest.raises(Stale):
+        fence.claim(name, 10)
+    assert fence.highest(name) == 11
+
+
+@pytest.mark.parametrize("name", LONG.values(), ids=LONG)
+def test_a_long_name_that_was_shown_by_hand_satisfies_the_trigger(place: PostgresqlPlace, name: str) -> None:
+    connection = place.connect()
+    install(connection, "orders", name=name)
+    with connection.transaction():
+        connection.execute("SELECT fencepost_claim(%s, 5)", [name])
+        connection.execute("UPDATE orders SET total = 1")
+    assert totals(connection) == [1, 1]
+
+
 FORGETFUL = (
     "UPDATE orders SET total = 0",
     "DELETE FROM orders",

@@ -8,7 +8,7 @@ from fencepost.core.token import LARGEST
 from fencepost.errors import FencepostError, Refused, Stale
 from fencepost.fences.protocol import check, mark_of
 from fencepost.fences.sql._async.retreat import retreat
-from fencepost.fences.sql.dialect import MYSQL, literal, mark_in, row_key
+from fencepost.fences.sql.dialect import MOST_BYTES, MYSQL, literal, mark_in, row_key
 from fencepost.fences.sql.driver import aio as driver
 from fencepost.fences.sql.statement import Answer
 
@@ -43,7 +43,8 @@ class AsyncMark:
 
     async def _schema(self) -> list[str]:
         ((schema,),) = (await self._driver.run(self._dialect.where, {})).rows if self._dialect.where else (("",),)
-        return [self._dialect.statement(each).replace("{schema}", schema) for each in self._dialect.schema]
+        statements = [self._dialect.statement(each).replace("{schema}", schema) for each in self._dialect.schema]
+        return [each.replace("{most_bytes}", str(MOST_BYTES)) for each in statements]
 
     async def enter(self, name: str, token: int, *, joined: bool, place: int) -> None:
         """Begin a transaction, or join the one there is; claim; mark the place to go back to."""

@@ -2,7 +2,7 @@ CREATE OR REPLACE FUNCTION {schema}.fencepost_require(fenced text) RETURNS void 
 DECLARE
     shown bigint;
 BEGIN
-    IF octet_length(fenced) > {most_bytes} THEN
+    IF octet_length(convert_to(fenced, 'UTF8')) > {most_bytes} THEN
         fenced := 'sha256:' || encode(sha256(convert_to(fenced, 'UTF8')), 'hex');
     END IF;
     shown := nullif(current_setting('fencepost.tokens', true), '')::jsonb ->> fenced;
