@@ -25,7 +25,14 @@ from fencepost.fences.result import (
 )
 from fencepost.testing.condition import until
 from fencepost.testing.redis import command, shared_server
-from tests.support.fences.database import MariadbPlace, PostgresqlPlace
+from tests.support.fences.database import (
+    AutocommitPlace,
+    DatabasePlace,
+    DjangoPlace,
+    MariadbPlace,
+    PostgresqlPlace,
+    SqlalchemyPlace,
+)
 from tests.support.fences.process import resume, started, stop
 
 STORES = (
@@ -347,6 +354,83 @@ def test_work_and_result_are_one_transaction_where_asked_to(session: fencepost.S
     with pytest.raises(FencepostError, match="one is open already"):
         session.once("b", store=store).run(work(False))
     connection.close()
+
+
+ENDINGS: dict[str, Callable[[sqlite3.Connection], object]] = {
+    "commit": sqlite3.Connection.commit,
+    "rollback": sqlite3.Connection.rollback,
+    "script": lambda connection: connection.executescript("INSERT INTO orders VALUES (2)"),
+}
+
+
+@pytest.mark.parametrize("again", [False, True], ids=["", "begins again"])
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_work_that_ends_the_transaction_of_its_result_is_told_so(
+    session: fencepost.Session, tmp_path: Path, ending: str, again: bool
+) -> None:
+    """Its result is not kept: what stands there was not done together with it, and may not stand at all."""
+    connection = sqlite3.connect(tmp_path / "shop.db")
+    connection.execute("CREATE TABLE orders (id INTEGER)")
+    store = SqlResults(connection, together=True)
+
+    def work() -> str:
+        connection.execute("INSERT INTO orders VALUES (1)")
+        ENDINGS[ending](connection)
+        if again:
+            connection.execute("INSERT INTO orders VALUES (3)")
+        return "done"
+
+    with pytest.raises(FencepostError, match="the work ended the transaction"):
+        session.once("a", store=store).run(work)
+    assert not connection.in_transaction
+    assert connection.execute("SELECT count(*) FROM orders WHERE id = 3").fetchone() == (0,)
+    assert store.find("once/a") is None
+    connection.close()
+
+
+def test_work_that_commits_and_is_overtaken_is_not_told_that_it_was_undone(
+    session: fencepost.Session, tmp_path: Path
+) -> None:
+    connection = sqlite3.connect(tmp_path / "shop.db")
+    connection.execute("CREATE TABLE orders (id INTEGER)")
+
+    def work() -> str:
+        connection.execute("INSERT INTO orders VALUES (1)")
+        connection.commit()
+        connection.execute("UPDATE fencepost_result SET token = token + 1")
+        connection.commit()
+        return "late"
+
+    with pytest.raises(FencepostError, match="the work ended the transaction") as told:
+        session.once("a", store=SqlResults(connection, together=True)).run(work)
+    assert not isinstance(told.value, Stale)
+    connection.close()
+
+
+def test_a_block_of_work_that_commits_behind_its_result_is_told_so(tmp_path: Path) -> None:
+    connection = sqlite3.connect(tmp_path / "shop.db")
+    store = SqlResults(connection, together=True)
+    store.claim("a", 7)
+    with pytest.raises(FencepostError, match="the work ended the transaction"), store.work():
+        store.keep("a", 7, '"done"', None)
+        connection.commit()
+    connection.close()
+
+
+@pytest.mark.parametrize("kind", [PostgresqlPlace, AutocommitPlace, DjangoPlace, SqlalchemyPlace, MariadbPlace])
+def test_work_that_commits_in_a_database_of_a_server_is_told_so(
+    session: fencepost.Session, tmp_path: Path, kind: type[DatabasePlace]
+) -> None:
+    place = kind(tmp_path)
+    connection = place.connect()
+    store = SqlResults(connection, together=True)
+    once = session.once("a", store=store)
+    with pytest.raises(FencepostError, match="the work ended the transaction"):
+        once.run(lambda: place.statement(connection, "COMMIT"))
+    assert store.find("once/a") is None
+    place.commit(connection)
+    assert once.run(lambda: "done") == "done"
+    place.close()
 
 
 def test_results_beside_the_embedded_engine_outlive_sessions(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from fencepost.core.name import check_name
 from fencepost.errors import FencepostError, Stale
 from fencepost.fences.protocol import Tokened, check, check_process, mark_of, token_of
 from fencepost.fences.result.lifetime import MARK_OUTLIVES, check_result
+from fencepost.fences.result.undivided import undivided
 from fencepost.fences.sql._sync.retreat import retreat
 from fencepost.fences.sql.dialect import MYSQL, row_key
 from fencepost.fences.sql.driver import threads as driver
@@ -29,6 +30,8 @@ UPDATE fencepost_result
 SET token = :token, value = :value, expires_at = {now} + {expires_in}, forget_at = {now} + {expires_in} + :memory
 WHERE name = :name AND token <= :token
 """
+# Whoever ends the transaction of some work ends this, too.
+WORK = "SAVEPOINT fencepost_work"
 FORGET = "DELETE FROM fencepost_result WHERE forget_at < {now}"
 
 
@@ -36,12 +39,14 @@ class SqlResults:
     """Results in table `fencepost_result`, through a connection that a SQL fence takes.
 
     With `together=True` the work and its result are one transaction: work that writes through the same connection is
-    undone if it fails, or if its worker was overtaken. The connection must be idle when the work begins.
+    undone if it fails, or if its worker was overtaken. The connection must be idle when the work begins, and the
+    work leaves commit and rollback alone: ending the transaction raises, and the result is not kept.
     """
 
     def __init__(self, connection: Any, *, together: bool = False) -> None:
         self._driver = driver.adapt(connection)
         self._together = together
+        self._working = False
         self._now = NOW[self._driver.dialect.name]
 
     def find(self, name: str) -> str | None:
@@ -58,6 +63,10 @@ class SqlResults:
     def keep(self, name: str, grant: Tokened | int, value: str, expires_in: float | None) -> None:
         lasting = check_result(value, expires_in)
         token = token_of(grant)
+        if self._working:
+            # Before it is kept: else the result of what was rolled back would stand.
+            with undivided(self._driver.dialect):
+                self._driver.script(f"RELEASE {WORK}", WORK)
         params = {"token": token, "value": value, "memory": MARK_OUTLIVES}
         # As text, since it is a number or NULL: drivers disagree on the type of a parameter that may be either.
         sql = KEEP.replace("{expires_in}", "NULL" if lasting is None else repr(lasting))
@@ -83,9 +92,12 @@ class SqlResults:
         try:
             self._driver.begin()
             self._driver.check_open()
+            self._driver.script(WORK)
+            self._working = True
             yield
             check_process(born)
-            self._driver.commit()
+            with undivided(self._driver.dialect):
+                self._driver.commit(f"RELEASE {WORK}")
         except BaseException:
             try:
                 if fork.current == born:
@@ -95,6 +107,8 @@ class SqlResults:
                 if fork.current == born and self._driver.in_transaction():
                     runtime.shielded(retreat(self._driver))
             raise
+        finally:
+            self._working = False
 
     def _row(self, name: str, *, current: bool = False) -> tuple[int, str | None]:
         """The mark and the result; `current`: also if this transaction's reads are of the past, as MySQL's may be."""
