@@ -2,15 +2,18 @@
 
 import sqlite3
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import psycopg
+import pymysql
 import pytest
 
 from fencepost.errors import FencepostError, Stale
 from fencepost.fences.sql import RowFence, SqlFence
+from fencepost.fences.sql._sync import mark
 from fencepost.testing.condition import until
 from tests.support.fences.database import (
     DatabasePlace,
@@ -92,6 +95,59 @@ def test_a_guard_does_not_join_a_transaction_whose_reads_are_of_the_past(mariadb
     SqlFence(connection).claim("a", 7)
     connection.rollback()
     assert SqlFence(connection).highest("a") == 0
+
+
+def of_the_past(mariadb: MariadbPlace, connection: Any, level: str = "REPEATABLE READ") -> None:
+    """A transaction at a level of its own, in a session at READ COMMITTED; it has read already."""
+    mariadb.statement(connection, "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED")
+    SqlFence(connection).install()
+    mariadb.statement(connection, f"SET TRANSACTION ISOLATION LEVEL {level}")
+    mariadb.statement(connection, "BEGIN")
+    mariadb.statement(connection, "SELECT words FROM list")
+
+
+def test_a_guard_does_not_join_a_transaction_whose_own_level_is_another_than_its_sessions(
+    mariadb: MariadbPlace,
+) -> None:
+    connection = mariadb.connect()
+    of_the_past(mariadb, connection)
+    # The server renews what it tells of transactions when nobody has asked for a tenth of a second.
+    time.sleep(0.2)
+    with pytest.raises(FencepostError, match="can not join a transaction at REPEATABLE READ"):
+        SqlFence(connection).claim("a", 7)
+    connection.rollback()
+    # What it told of the transaction before is not believed of the next.
+    of_the_past(mariadb, connection, "READ COMMITTED")
+    SqlFence(connection).claim("a", 7)
+    connection.commit()
+    assert SqlFence(connection).highest("a") == 7
+
+
+@pytest.mark.parametrize("code", [1227, 1142])
+def test_where_the_server_does_not_tell_of_transactions_its_variable_decides(
+    mariadb: MariadbPlace, monkeypatch: pytest.MonkeyPatch, code: int
+) -> None:
+    monkeypatch.setattr(mark, "OF_THIS_ONE", f"SIGNAL SQLSTATE '42000' SET MYSQL_ERRNO = {code}")
+    connection = mariadb.connect()
+    of_the_past(mariadb, connection, "READ COMMITTED")
+    SqlFence(connection).claim("a", 7)
+    connection.commit()
+    mariadb.statement(connection, "SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ")
+    mariadb.statement(connection, "SELECT words FROM list")
+    with pytest.raises(FencepostError, match="can not join a transaction at REPEATABLE READ"):
+        SqlFence(connection).claim("a", 8)
+    connection.rollback()
+
+
+def test_what_else_fails_while_a_level_is_asked_for_is_told(
+    mariadb: MariadbPlace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(mark, "OF_THIS_ONE", "SIGNAL SQLSTATE '45000' SET MYSQL_ERRNO = 3024")
+    connection = mariadb.connect()
+    of_the_past(mariadb, connection, "READ COMMITTED")
+    with pytest.raises(pymysql.err.Error, match="3024"):
+        SqlFence(connection).claim("a", 7)
+    connection.rollback()
 
 
 def test_making_the_table_does_not_commit_what_the_caller_has_begun(mariadb: MariadbPlace) -> None:

@@ -9,6 +9,8 @@ from importlib.resources import files
 from typing import Any
 
 MOST_BYTES = 512
+# What MySQL and MariaDB say to whoever may not look at the transactions of a server, or has no such table.
+DENIED = frozenset({1044, 1109, 1142, 1227})
 _STALE = re.compile(r"fencepost: stale, the mark is (\d+)")
 
 
@@ -47,6 +49,10 @@ class Dialect:
     def is_overtaken(self, error: BaseException) -> bool:
         """Nothing was done, as somebody else was quicker: a serialization failure or a deadlock. Try again."""
         return any(code in self.overtaken for code in _codes(error))
+
+    def is_denied(self, error: BaseException) -> bool:
+        """This user may not see it."""
+        return any(code in DENIED for code in _codes(error))
 
     def is_already_there(self, error: BaseException) -> bool:
         """Somebody else made the same table at the same time."""

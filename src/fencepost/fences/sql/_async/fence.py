@@ -36,7 +36,8 @@ class AsyncSqlFence:
     instant before they are shown again: what was read under those must be read again, unless their tokens were
     claimed before the outer guard began. One thread or task at a time uses a connection, and one fence serves a
     connection. Under MySQL's REPEATABLE READ plain reads see what was there at the first of them: enter all guards
-    before you read; joining a transaction at that level is refused. Errors of the database come unchanged.
+    before you read; joining a transaction at that level is refused, as far as the server tells its level. Errors of
+    the database come unchanged.
     """
 
     def __init__(self, connection: Any) -> None:
