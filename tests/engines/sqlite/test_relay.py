@@ -316,6 +316,48 @@ def test_after_the_gate_was_deleted_under_a_relay_nobody_holds_anything(
     assert not holder.engine.lease_renew(holder.holder, 30.0, (claim,)).alive
 
 
+def test_one_stopped_inside_a_gate_that_is_moved_grants_nothing_in_its_relays(
+    path: Path, user: MakeUser, relay: MakeRelay, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    claim, holder, queued, waiter = relay()
+    track = holder.engine._store.tracks.relay_of("it")
+    pass_on, letters, seen = track.pass_on, list[object](), list[int]()
+
+    def move_the_gate(token: int, now: float) -> object:
+        letters.append(pass_on(token, now))
+        path.with_name("locks.db-gate").rename(path.with_name("moved"))
+        with pytest.warns(FencepostWarning, match="was orphaned"):
+            seen.append(user().token("it"))
+        return letters[-1]
+
+    monkeypatch.setattr(track, "pass_on", move_the_gate)
+    assert not holder.engine.release(claim)
+    assert letters[0]
+    assert isinstance(waiter.engine.wait(queued, AT_ONCE), Gone)
+    holder.renew_holder()
+    assert isinstance(holder.engine.claim(holder.request("it"), wait=False), Busy)
+
+
+def test_a_queue_moves_to_no_relay_of_a_gate_that_is_moved_meanwhile(
+    path: Path, user: MakeUser, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, two, three = user(), user(), user()
+    first = one.hold("it")
+    second, third = two.queue("it"), three.queue("it")
+    to_relay, seen = one.engine._queue.transfer._to_relay, list[int]()
+
+    def move_the_gate(*args: object) -> None:
+        path.with_name("locks.db-gate").rename(path.with_name("moved"))
+        seen.append(user().token("other"))
+        to_relay(*args)
+
+    monkeypatch.setattr(one.engine._queue.transfer, "_to_relay", move_the_gate)
+    one.engine.release(first)
+    assert holders_and_waiters(three) == ([two.holder.id], [three.holder.id])
+    assert two.engine.release(granted(two, second))
+    assert granted(three, third).token > seen[0]
+
+
 def test_relays_of_another_boot_are_gone(
     path: Path, user: MakeUser, relay: MakeRelay, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -10,7 +10,7 @@ from zlib import crc32
 from fencepost.contract.answer import Busy, Gone, Granted, Queued
 from fencepost.core.claim import Ask, Claim, Mode, Request
 from fencepost.core.holder import Holder
-from fencepost.engines.sqlite.gate import RELAYS
+from fencepost.engines.sqlite.gate import NUMBER, RELAYS
 from fencepost.engines.sqlite.lane import Lane
 from fencepost.engines.sqlite.mailbox import Letter
 from fencepost.engines.sqlite.place import LOOK_AFTER, Place
@@ -69,7 +69,8 @@ class Claims:
         if weight > limit:
             return None
         token = store.mint()
-        row = (name, token, request.holder.id, request.serial, mode._value_, weight, limit, note, self._now())
+        who, now, gate = request.holder.id, self._now(), self._gate.words[NUMBER]
+        row = (name, token, who, request.serial, mode._value_, weight, limit, note, now, gate)
         if wait and mode is Mode.EXCLUSIVE and not request.priority and store.gate.has_line(crc32(name.encode())):
             place = self._join(request, token, row)
             if place is not None:
@@ -119,7 +120,8 @@ class Claims:
         """
         store, queue, now = self._store, self._queue, self._now()
         number = store.mint()
-        for who, serial, mailbox in store.execute(HAND_OVER, (name, number, now, token, holder)).fetchall():
+        row = (name, number, now, token, holder, store.gate.words[NUMBER])
+        for who, serial, mailbox in store.execute(HAND_OVER, row).fetchall():
             queue.letters = (Letter(mailbox, who, serial, (number,)),)
             queue.transfer.handed_over(name, now)
             return True

@@ -7,11 +7,17 @@ work: it need not poll when busy, and the defect of its write-ahead log that nee
 The counter outlives the state file. It is a word in this file's memory map, so a killed process loses
 nothing. For the loss of the host's memory there is the *ceiling*, on disk before any token above the last
 one is minted, and about an hour ahead: after a reboot counting goes on from there.
+
+The gate is the file at the path. One that was deleted, moved or replaced while it was open is left for the one that
+is there now, and a copy of a gate is a new gate. Somebody may be stopped inside the old one meanwhile: every grant in
+the state file names the gate it was minted by, so that the file itself refuses that of an old one.
 """
 
+import errno
 import fcntl
 import mmap
 import os
+import secrets
 import sys
 import time
 import zlib
@@ -28,9 +34,12 @@ T = TypeVar("T")
 SIZE = 40960
 MAGIC = int.from_bytes(b"fencepst")
 AHEAD_US = 3_600_000_000
-KIND, BOOT, LAST, CEILING, DEVICE, INODE, _, RELAYS = range(8)
+# NUMBER is another for every gate that is made; grants name it.
+KIND, BOOT, LAST, CEILING, DEVICE, INODE, NUMBER, RELAYS = range(8)
 # Not 0 once somebody has waited with a priority below 0: from then on any newcomer may have one behind it.
 LOW = 10
+# The inode of the file that the gate was made in: a copy has another.
+MADE_IN = 11
 # Two records of the ceiling, (number, digest) each, written in turn: one of them is always whole.
 RECORDS = (8, 16)
 # One byte for the names of one hash, set while somebody may wait for one of them.
@@ -45,6 +54,11 @@ _NOTHING = memoryview(_NO_NOTES).cast("Q")
 _SHUT = fcntl.LOCK_EX | fcntl.LOCK_NB
 _OPEN = fcntl.LOCK_UN
 _flock = fcntl.flock
+_fstat = os.fstat
+# Two changes of a file within this time may leave the same stamp.
+TICK_NS = 50_000_000
+# Nobody has so many gates in a row made anew.
+_TRIES = range(100)
 
 
 def wall_us() -> int:
@@ -66,11 +80,11 @@ def hash_of(name: str) -> int:
 
 
 class Occupied(Exception):
-    """Somebody is inside the gate."""
+    """Somebody is inside the gate, or it is no longer the one at the path: come again."""
 
 
 class Gate:
-    """`fresh` is true after an entry that found no memory of the counter in the file."""
+    """`fresh` is true after an entry that found no memory of the counter, or a gate that no state file belongs to."""
 
     def __init__(self, path: str) -> None:
         self.path = path
@@ -78,6 +92,11 @@ class Gate:
         self.rebooted = False
         self._boot = int(boot_id().replace("-", "")[:16], 16)
         self._fd = -1
+        # Inode and device of the open file.
+        self._identity = (0, 0)
+        # When the file, seen at its path, had last changed. To move, link or delete it is a change: without one nobody
+        # looks again. To move its folder is none, but then whoever is inside finds no state file, and does look.
+        self._seen = -1
         # A lock on the file does not keep out our own threads.
         self._inside = StateLock()
         # The file's memory map, as words and as bytes. Only inside the gate.
@@ -100,22 +119,51 @@ class Gate:
                 if self._fd >= 0:
                     _flock(self._fd, _OPEN)
 
+    def check(self) -> None:
+        """`Occupied` if the gate is no longer the one at the path: somebody else may be behind another by now.
+
+        What is done after this may still come too late. So a grant is written where the state file itself refuses
+        one of an old gate, or in a transaction that began before this, and that whoever makes a gate waits for. A relay
+        ends with its gate: there this comes last, and a grant made before it is older than all of the next gate.
+        What stays: a gate that is moved away and back again while somebody is stopped inside.
+        """
+        if not self._is_at_path():
+            self._seen = -1
+            raise Occupied
+
+    def _is_at_path(self) -> bool:
+        try:
+            status = os.lstat(self.path)
+        except (FileNotFoundError, NotADirectoryError):
+            return False
+        return (status.st_ino, status.st_dev) == self._identity
+
     def _shut(self) -> None:
-        while True:
+        for _ in _TRIES:
             if self._fd < 0:
-                make_folder(os.path.dirname(self.path))
-                self._fd = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+                self._open()
             try:
                 _flock(self._fd, _SHUT)
             except BlockingIOError:
                 raise Occupied from None
-            status = os.fstat(self._fd)
-            if status.st_nlink:
+            status = _fstat(self._fd)
+            if status.st_ctime_ns == self._seen and status.st_size == SIZE:
+                return
+            if self._is_at_path():
                 if status.st_size != SIZE or self.words is _NOTHING:
                     self._prepare()
+                if status.st_ctime_ns < time.time_ns() - TICK_NS:
+                    self._seen = status.st_ctime_ns
                 return
-            # Deleted under us: whoever comes now locks the new file, and so must we.
+            # Deleted, moved or replaced under us: whoever comes now locks the file at the path, and so must we.
             self._forget()
+        raise OSError(errno.ESTALE, "is another file each time it is opened", self.path)
+
+    def _open(self) -> None:
+        make_folder(os.path.dirname(self.path))
+        self._fd = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        status = os.fstat(self._fd)
+        self._identity = (status.st_ino, status.st_dev)
 
     def mint(self) -> int:
         """The next number, above all that were ever minted. Only inside the gate."""
@@ -146,6 +194,10 @@ class Gate:
         return int(self.words[CEILING])
 
     @property
+    def number(self) -> int:
+        return int(self.words[NUMBER])
+
+    @property
     def state_file(self) -> tuple[int, int]:
         """Device and inode of the state file that belongs to this gate; zeros if none is known."""
         return self.words[DEVICE], self.words[INODE]
@@ -166,6 +218,7 @@ class Gate:
         if self.words is not _NOTHING:
             # Not through the map: if somebody has truncated the file, that kills.
             self._last = max(self._last, int.from_bytes(os.pread(self._fd, 8, 8 * LAST), sys.byteorder))
+        self._seen = -1
         fd, self._fd, self.words, self.notes = self._fd, -1, _NOTHING, _NO_NOTES
         if fd >= 0:
             os.close(fd)
@@ -181,19 +234,25 @@ class Gate:
         self.notes, self.words = notes, words
 
     def _fill(self, notes: mmap.mmap, words: "memoryview[int]") -> None:
-        known = words[KIND] == MAGIC
+        inode = self._identity[0]
+        known = words[KIND] == MAGIC and words[MADE_IN] == inode
         durable = max(words[at] if words[at + 1] == _digest(words[at]) else 0 for at in RECORDS)
-        self.rebooted = known and words[BOOT] != self._boot
-        self.fresh = not known
+        self.rebooted = words[KIND] == MAGIC and words[BOOT] != self._boot
         if known and not self.rebooted:
+            # Whoever made it may have died before it read what the state file knows.
+            self.fresh = not words[INODE]
+            if self._last > words[CEILING]:
+                self._reserve(words, self._last + AHEAD_US)
+            words[LAST] = max(words[LAST], self._last)
             return
+        self.fresh = not known
         last = max(durable, self._last)
         words[DEVICE] = words[INODE] = words[CEILING] = 0
-        words[RELAYS] = 0
+        words[RELAYS], words[NUMBER] = 0, secrets.randbits(62) + 1
         notes[LINES.start : SIZE] = bytes(SIZE - LINES.start)
         words[LAST] = last
         self._reserve(words, next_token(last, wall_us()) + AHEAD_US)
-        words[BOOT] = self._boot
+        words[MADE_IN], words[BOOT] = inode, self._boot
         words[KIND] = MAGIC
         os.fsync(self._fd)
         folder = os.open(os.path.dirname(self.path), os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)

@@ -63,7 +63,10 @@ class Lane:
         self.is_open = relay is not None
         if relay is None or token is None or self._queue.lease_ends.get(holder.id, 0.0) <= now:
             return None
-        return relay.pass_on(token, now)
+        letters = relay.pass_on(token, now)
+        if letters:
+            self._gate.check()
+        return letters
 
     def claim_inside(self, request: Request) -> Granted | Queued | None:
         holder, serial, asks, priority = request
@@ -89,6 +92,7 @@ class Lane:
         if before is None:
             return None
         if not before:
+            self._gate.check()
             return made(Granted, ((number,),))
         place = queue.places[who, serial] = Place((number,), now + LOOK_AFTER)
         return made(Queued, (request, (), place))

@@ -29,8 +29,8 @@ class Leases:
         for name in mailbox.names():
             if name not in addresses and name != mailbox.name:
                 mailbox.unlink(name)
-        ends_at = queue.now() + ttl
-        self._execute("open", holder.id, holder.label, ttl, ends_at, *queue.peers.me, mailbox.name or None)
+        ends_at, number = queue.now() + ttl, queue.store.gate.number
+        self._execute("open", holder.id, holder.label, ttl, ends_at, *queue.peers.me, mailbox.name or None, number)
         self._note_ceiling()
 
     def renew(self, holder: Holder, ttl: float, claims: Collection[Claim]) -> Renewal:

@@ -58,6 +58,7 @@ class Queue:
     def atomically(self, work: Callable[..., T], *args: Any) -> T:
         self.transfer.to_file()
         self.store.execute("BEGIN IMMEDIATE")
+        self.store.gate.check()
         result = work(*args)
         self.store.execute("COMMIT")
         return result

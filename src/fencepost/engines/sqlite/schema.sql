@@ -1,5 +1,6 @@
 -- One row per lease. `expires_at` is on the host's clock that counts from boot; the process is known by
--- more than its pid, because pids are used again.
+-- more than its pid, because pids are used again. `gate` is the number of the gate that the file belongs to, in every
+-- row: a grant out of another gate finds no lease.
 CREATE TABLE holder (
     id         TEXT PRIMARY KEY,
     label      TEXT NOT NULL,
@@ -9,6 +10,7 @@ CREATE TABLE holder (
     started    INTEGER NOT NULL,
     namespace  INTEGER NOT NULL,
     mailbox    TEXT,
+    gate       INTEGER NOT NULL,
     evicted    INTEGER NOT NULL DEFAULT 0
 ) WITHOUT ROWID;
 

@@ -2,7 +2,7 @@
 INSERT INTO claim
 SELECT ?1, 0, ?2, ?3, ?4, 0, 1, ?5, ?6, ?7, ?8, ?9
 WHERE NOT EXISTS (SELECT 1 FROM claim WHERE name = ?1)
-  AND EXISTS (SELECT 1 FROM holder WHERE id = ?3 AND expires_at > ?9)
+  AND EXISTS (SELECT 1 FROM holder WHERE id = ?3 AND expires_at > ?9 AND gate = ?10)
 
 -- name: release
 DELETE FROM claim
@@ -15,7 +15,7 @@ INSERT INTO claim
 SELECT ?1, 1, ?2, ?3, ?4, 0, 1, ?5, ?6, ?7, ?8, ?9
 WHERE EXISTS (SELECT 1 FROM claim WHERE name = ?1)
   AND NOT EXISTS (SELECT 1 FROM claim WHERE name = ?1 AND waiting = 1 AND number > ?2)
-  AND EXISTS (SELECT 1 FROM holder WHERE id = ?3 AND expires_at > ?9 AND mailbox = ?10)
+  AND EXISTS (SELECT 1 FROM holder WHERE id = ?3 AND expires_at > ?9 AND gate = ?10 AND mailbox = ?11)
 
 -- name: hand_over
 -- The usual case of what `admitted` decides: we hold the name alone, and the first in line wants it alone.
@@ -28,7 +28,7 @@ WHERE name = ?1 AND waiting = 1 AND mode = 'exclusive' AND parts = 1
       WHERE name = ?1 AND waiting = 0 AND number = ?4 AND holder = ?5 AND mode = 'exclusive'
   )
   AND EXISTS (SELECT 1 FROM holder WHERE id = claim.holder AND expires_at > ?3)
-  AND EXISTS (SELECT 1 FROM holder WHERE id = ?5 AND expires_at > ?3)
+  AND EXISTS (SELECT 1 FROM holder WHERE id = ?5 AND expires_at > ?3 AND gate = ?6)
 RETURNING holder, serial, (SELECT mailbox FROM holder WHERE id = claim.holder)
 
 -- name: let_go
@@ -42,8 +42,8 @@ WHERE name = ?1 AND waiting = 0 AND number = ?2 AND holder = ?3
   AND EXISTS (SELECT 1 FROM holder WHERE id = ?3 AND expires_at > ?4)
 
 -- name: open
-INSERT INTO holder (id, label, ttl, expires_at, pid, started, namespace, mailbox)
-VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
+INSERT INTO holder (id, label, ttl, expires_at, pid, started, namespace, mailbox, gate)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
 ON CONFLICT (id) DO UPDATE SET ttl = ?3, expires_at = ?4
 
 -- name: renew
@@ -96,6 +96,9 @@ DELETE FROM claim WHERE name = ?1
 
 -- name: note_relays
 UPDATE life SET relays = ?1 WHERE relays <> ?1
+
+-- name: adopt
+UPDATE holder SET gate = ?1
 
 -- name: relays
 SELECT relays FROM life

@@ -20,10 +20,11 @@ from fencepost.errors import FencepostWarning, Refused
 
 T = TypeVar("T")
 APPLICATION = 0x66656E63
-VERSION = 2
+VERSION = 3
 # Only for strangers who open the file past the gate.
 BUSY = 0.1
 BESIDE = ("", *JOURNALS)
+_stat = os.stat
 
 
 class Store:
@@ -50,7 +51,7 @@ class Store:
         """`work` on the file at the path. What a damaged one knew is gone, so the answer of a new one is definite."""
         try:
             try:
-                status = os.stat(self.path)
+                status = _stat(self.path)
             except FileNotFoundError:
                 self._open()
             else:
@@ -113,6 +114,8 @@ class Store:
     def _open(self) -> None:
         self.close()
         gate = self.gate
+        # Whoever is behind another gate by now may have made the file at the path.
+        gate.check()
         if gate.rebooted:
             # Leases died with the boot, and what was not yet on disk then may be torn.
             self._discard()
@@ -165,24 +168,38 @@ class Store:
             self._open()
             return
         execute = self.execute = without_numbers(execute) if sql.NUMBERS_ARE_NAMES else execute
-        if gate.fresh and not made:
-            # The gate file was deleted, and with it the counter: this file has a number above all its tokens.
-            ((highest,),) = execute(STATEMENTS["highest"])
-            if not is_integer(highest):
-                self._set_aside("corrupt")
-                self._open()
-                return
-            gate.at_least(highest)
-            gate.words[LOW] = 1
-            if execute(STATEMENTS["relays"]).fetchall() == [(1,)]:
-                # And with it who holds what.
-                self._set_aside("orphaned")
-                self._open()
-                return
+        if gate.fresh and not made and gate.state_file == (0, 0) and not self._adopt():
+            return
         gate.fresh = False
         self.lease_ends.clear()
         status = os.stat(self.path)
         self._identity = gate.state_file = (status.st_dev, status.st_ino)
+
+    def _adopt(self) -> bool:
+        """The gate file was deleted, and with it the counter: this file has a number above all its tokens.
+
+        In a transaction: whoever is stopped inside the old gate is through with its grant, or finds that it is late.
+        False if the file was replaced by a new one.
+        """
+        gate, execute = self.gate, self.execute
+        execute("BEGIN IMMEDIATE")
+        gate.check()
+        ((highest,),) = execute(STATEMENTS["highest"])
+        relays = execute(STATEMENTS["relays"]).fetchall()
+        execute(STATEMENTS["adopt"], (gate.number,))
+        execute("COMMIT")
+        if not is_integer(highest):
+            self._set_aside("corrupt")
+            self._open()
+            return False
+        gate.at_least(highest)
+        gate.words[LOW] = 1
+        if relays == [(1,)]:
+            # And with it who holds what.
+            self._set_aside("orphaned")
+            self._open()
+            return False
+        return True
 
     def _make(self, connection: sqlite3.Connection) -> None:
         connection.execute("PRAGMA journal_mode = WAL")

@@ -73,7 +73,7 @@ def sqlite_strangers() -> dict[str, Callable[[Site, str], None]]:
 
 
 # A holder that lives, and a claim of it.
-HOLDER = ("stranger", "label", 60.0, 1e9, 1, 1, 1, None, 0)
+HOLDER = ("stranger", "label", 60.0, 1e9, 1, 1, 1, None, 1, 0)
 CLAIM = ("name", 0, 5, "stranger", 1, 0, 1, "exclusive", 1, 1, "note", 0.0)
 # In a column of text, and no text.
 NO_TEXT = object()
