@@ -6,7 +6,9 @@ have neither.
 
 import os
 import sqlite3
+from collections.abc import Callable
 from importlib.resources import files
+from typing import TypeVar
 
 from fencepost._runtime.state import StateLock
 from fencepost.contract.answer import Cell
@@ -14,8 +16,10 @@ from fencepost.core.malformed import is_integer, is_text
 from fencepost.drivers.sqlite import check_journals, check_schema
 from fencepost.engines.sqlite.inheritance import never_close
 from fencepost.engines.sqlite.location import make_folder
+from fencepost.engines.sqlite.trouble import primary
 from fencepost.errors import Refused
 
+T = TypeVar("T")
 SCHEMA = (files(__package__) / "cells.sql").read_text()
 EMPTY = Cell(None, 0)
 
@@ -27,37 +31,24 @@ class CellFile:
         self.path = path
         self._patience = patience
         self._connection: sqlite3.Connection | None = None
+        # Device and inode of the file that is open.
+        self._identity: tuple[int, int] | None = None
         self._closed = False
         self._use = StateLock()
 
     def read(self, key: str) -> Cell:
-        with self._use:
-            return self._read(self._open(), key)
+        return self._do(self._read, key)
 
     def write(self, key: str, value: str | None, version: int) -> tuple[Cell | None, list[str]]:
         """The cell after the change, or None; and the mailboxes of those to be told."""
-        with self._use:
-            connection = self._open()
-            with connection:
-                connection.execute("BEGIN IMMEDIATE")
-                if self._read(connection, key).version != version:
-                    return None, []
-                cell = self._change(connection, key, value)
-                told = connection.execute("DELETE FROM watcher WHERE key = ? RETURNING mailbox", (key,)).fetchall()
-        return cell, [mailbox for (mailbox,) in told]
+        return self._do(self._write, key, value, version)
 
     def watch(self, key: str, mailbox: str) -> Cell:
         """What it holds; the next change from there on will be told."""
-        with self._use:
-            connection = self._open()
-            with connection:
-                connection.execute("BEGIN IMMEDIATE")
-                connection.execute("INSERT OR IGNORE INTO watcher VALUES (?, ?)", (key, mailbox))
-                return self._read(connection, key)
+        return self._do(self._watch, key, mailbox)
 
     def unwatch(self, key: str, mailbox: str) -> None:
-        with self._use:
-            self._open().execute("DELETE FROM watcher WHERE key = ? AND mailbox = ?", (key, mailbox))
+        self._do(self._unwatch, key, mailbox)
 
     def close(self) -> None:
         with self._use:
@@ -73,9 +64,51 @@ class CellFile:
         self._connection = None
         self._use = StateLock()
 
+    def _do(self, work: Callable[..., T], *args: object) -> T:
+        with self._use:
+            try:
+                return work(self._open(), *args)
+            except sqlite3.OperationalError as error:
+                # SQLite changes nothing in a file that is no longer at its path.
+                if primary(error) != sqlite3.SQLITE_READONLY or self.is_at_path():
+                    raise
+            return work(self._open(), *args)
+
+    def _write(
+        self, connection: sqlite3.Connection, key: str, value: str | None, version: int
+    ) -> tuple[Cell | None, list[str]]:
+        with connection:
+            connection.execute("BEGIN IMMEDIATE")
+            if self._read(connection, key).version != version:
+                return None, []
+            cell = self._change(connection, key, value)
+            told = connection.execute("DELETE FROM watcher WHERE key = ? RETURNING mailbox", (key,)).fetchall()
+        return cell, [mailbox for (mailbox,) in told]
+
+    def _watch(self, connection: sqlite3.Connection, key: str, mailbox: str) -> Cell:
+        with connection:
+            connection.execute("BEGIN IMMEDIATE")
+            connection.execute("INSERT OR IGNORE INTO watcher VALUES (?, ?)", (key, mailbox))
+            return self._read(connection, key)
+
+    def _unwatch(self, connection: sqlite3.Connection, key: str, mailbox: str) -> None:
+        connection.execute("DELETE FROM watcher WHERE key = ? AND mailbox = ?", (key, mailbox))
+
+    def is_at_path(self) -> bool:
+        """Whether the file that is open is the one that others find."""
+        try:
+            status = os.stat(self.path)
+        except FileNotFoundError:
+            return False
+        return (status.st_dev, status.st_ino) == self._identity
+
     def _open(self) -> sqlite3.Connection:
         if self._closed:
             raise sqlite3.ProgrammingError("it was closed here")
+        if self._connection is not None and not self.is_at_path():
+            # Deleted, moved or replaced under us. A change that is being written to it now is gone with it.
+            connection, self._connection = self._connection, None
+            connection.close()
         if self._connection is None:
             make_folder(os.path.dirname(self.path))
             os.close(os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600))
@@ -90,6 +123,8 @@ class CellFile:
             except BaseException:
                 connection.close()
                 raise
+            status = os.stat(self.path)
+            self._identity = (status.st_dev, status.st_ino)
             self._connection = connection
         return self._connection
 

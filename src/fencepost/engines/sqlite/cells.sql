@@ -5,12 +5,13 @@ CREATE TABLE IF NOT EXISTS cell (
     version INTEGER NOT NULL
 ) WITHOUT ROWID;
 
--- One row: the version of the last change of any cell, also of those that are empty again.
+-- One row: the version of the last change of any cell, also of those that are empty again. A new file begins with
+-- the clock: what was read of a file that was deleted is no version of it.
 CREATE TABLE IF NOT EXISTS change (
     id      INTEGER PRIMARY KEY CHECK (id = 1),
     version INTEGER NOT NULL
 );
-INSERT OR IGNORE INTO change VALUES (1, 0);
+INSERT OR IGNORE INTO change VALUES (1, CAST((julianday('now') - 2440587.5) * 86400000000 AS INTEGER));
 
 -- Who wants to be told of the next change of a cell, and where.
 CREATE TABLE IF NOT EXISTS watcher (

@@ -55,6 +55,9 @@ class AsyncCells:
                 inbox, told = runtime.Inbox(box.inbox, LONGEST), None
                 while told is None and box.is_there() and not self._closed and (left := until - self._now()) > 0:
                     told = await inbox.receive(min(left, LONGEST_NAP))
+                    if told is None and not self._file.is_at_path():
+                        # Whoever changes a cell now finds no watcher.
+                        break
         except OSError as error:
             raise explain(error, self._path) from error
         finally:
