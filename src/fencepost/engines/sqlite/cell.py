@@ -13,15 +13,16 @@ from typing import TypeVar
 from fencepost._runtime.state import StateLock
 from fencepost.contract.answer import Cell
 from fencepost.core.malformed import is_integer, is_text
-from fencepost.drivers.sqlite import check_journals, check_schema
+from fencepost.drivers.sqlite import JOURNALS, check_journals, check_schema
 from fencepost.engines.sqlite.inheritance import never_close
-from fencepost.engines.sqlite.location import make_folder
+from fencepost.engines.sqlite.location import check_owner, make_folder
 from fencepost.engines.sqlite.trouble import primary
 from fencepost.errors import Refused
 
 T = TypeVar("T")
 SCHEMA = (files(__package__) / "cells.sql").read_text()
 EMPTY = Cell(None, 0)
+BESIDE = ("", *JOURNALS)
 
 
 class CellFile:
@@ -113,12 +114,14 @@ class CellFile:
             make_folder(os.path.dirname(self.path))
             os.close(os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600))
             check_journals(self.path)
+            check_owner(*(self.path + ending for ending in BESIDE))
             connection = sqlite3.connect(
                 self.path, timeout=self._patience, isolation_level=None, check_same_thread=False
             )
             try:
                 connection.execute("PRAGMA synchronous = FULL")
                 check_schema(connection, self.path, SCHEMA)
+                check_owner(*(self.path + ending for ending in BESIDE))
                 connection.executescript(f"BEGIN IMMEDIATE; {SCHEMA} COMMIT;")
             except BaseException:
                 connection.close()

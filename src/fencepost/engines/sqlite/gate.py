@@ -28,7 +28,7 @@ from typing import Any, TypeVar
 from fencepost._runtime.state import StateLock
 from fencepost.core.token import next_token
 from fencepost.engines.sqlite.inheritance import let_go_after_fork
-from fencepost.engines.sqlite.location import make_folder
+from fencepost.engines.sqlite.location import check_owner, make_folder
 
 T = TypeVar("T")
 SIZE = 40960
@@ -162,6 +162,7 @@ class Gate:
     def _open(self) -> None:
         make_folder(os.path.dirname(self.path))
         self._fd = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        check_owner(self.path)
         status = os.fstat(self._fd)
         self._identity = (status.st_ino, status.st_dev)
 

@@ -34,6 +34,29 @@ def _resolved(path: str) -> str:
     return os.path.realpath(path)
 
 
+def check_owner(*paths: str) -> None:
+    """`Refused` if one of these is somebody else's, in a folder that everybody may write: whose it is may change it.
+
+    One that is not there yet is looked at once it is. A folder that only a group shares is left to that group.
+    """
+    for path in paths:
+        try:
+            owner, folder = os.lstat(path).st_uid, os.stat(os.path.dirname(path))
+        except OSError:
+            # Not there, or out of reach: whoever opens it finds out.
+            continue
+        if folder.st_mode & stat.S_IWOTH and owner not in trusted():
+            raise Refused(
+                f"'{path}' belongs to another user, in a folder that everybody may write: make a folder of your own, "
+                "and give a path in it"
+            )
+
+
+def trusted() -> tuple[int, int]:
+    """Whose files are as good as our own."""
+    return 0, os.geteuid()
+
+
 def make_folder(path: str) -> None:
     """A folder for nobody else, if there is none; one that is there stays as it is."""
     Path(path).parent.mkdir(parents=True, exist_ok=True)

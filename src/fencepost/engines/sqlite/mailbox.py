@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from fencepost._runtime.state import StateLock
 from fencepost.engines.sqlite.inheritance import let_go_after_fork
-from fencepost.engines.sqlite.location import make_folder
+from fencepost.engines.sqlite.location import check_owner, make_folder
 
 LONGEST = 4096
 ADDRESS = re.compile("[0-9a-f]{16}")
@@ -179,8 +179,8 @@ class Mailbox:
             pass
 
     def names(self) -> list[str]:
-        """Every box there is."""
-        self._reach()
+        """Every box there is, in the folder that others find."""
+        self._reach(again=True)
         return [name for name in os.listdir(self._directory) if self._is_box(name)]
 
     def _is_box(self, name: str) -> bool:
@@ -217,6 +217,7 @@ class Mailbox:
             if directory >= 0:
                 os.close(directory)
             make_folder(self.folder)
+            check_owner(self.folder)
             # Not through a link, which may be somebody else's way to make us clear up elsewhere.
             self._directory = os.open(self.folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC | os.O_NOFOLLOW)
             self._prefix = f"/proc/self/fd/{self._directory}/"

@@ -13,6 +13,7 @@ from fencepost.drivers.sqlite import JOURNALS, check_journals, check_schema
 from fencepost.engines.sqlite import sql
 from fencepost.engines.sqlite.gate import DEVICE, INODE, LOW, Gate, boot_id
 from fencepost.engines.sqlite.inheritance import never_close
+from fencepost.engines.sqlite.location import check_owner
 from fencepost.engines.sqlite.relay import Tracks
 from fencepost.engines.sqlite.sql import SCHEMA, STATEMENTS, without_numbers
 from fencepost.engines.sqlite.trouble import is_damage, is_no_text
@@ -116,6 +117,7 @@ class Store:
         gate = self.gate
         # Whoever is behind another gate by now may have made the file at the path.
         gate.check()
+        self._check_owners()
         if gate.rebooted:
             # Leases died with the boot, and what was not yet on disk then may be torn.
             self._discard()
@@ -153,6 +155,8 @@ class Store:
         execute("PRAGMA synchronous = OFF")
         ((application,),) = execute("PRAGMA application_id")
         ((version,),) = execute("PRAGMA user_version")
+        # Once more: what was not there before, somebody else may have put there meanwhile.
+        self._check_owners()
         made = application == 0 and not execute("SELECT 1 FROM sqlite_schema").fetchall()
         if made:
             self._make(connection)
@@ -216,6 +220,9 @@ class Store:
         if not stat.S_ISREG(status.st_mode):
             raise Refused(f"lock state '{self.path}' is not a file: choose another path")
         return status
+
+    def _check_owners(self) -> None:
+        check_owner(*(self.path + ending for ending in BESIDE))
 
     def _discard(self) -> None:
         for ending in BESIDE:
