@@ -68,7 +68,7 @@ def test_one_who_watches_a_cell_whose_file_was_deleted_is_told_of_the_next_chang
     found: list[Cell] = []
     watching = threading.Thread(target=lambda: found.append(two.watch("it", before.version, LONG)), daemon=True)
     watching.start()
-    until(lambda: two._file._connection is not None)
+    until(lambda: one._file._do(lambda connection: connection.execute("SELECT 1 FROM watcher").fetchall()))
     deleted(path)
     assert one.write("it", "new", 0)
     watching.join(AT_ONCE)

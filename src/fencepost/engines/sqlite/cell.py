@@ -16,7 +16,6 @@ from fencepost.core.malformed import is_integer, is_text
 from fencepost.drivers.sqlite import JOURNALS, check_journals, check_schema
 from fencepost.engines.sqlite.inheritance import never_close
 from fencepost.engines.sqlite.location import check_owner, make_folder
-from fencepost.engines.sqlite.trouble import primary
 from fencepost.errors import Refused
 
 T = TypeVar("T")
@@ -69,9 +68,9 @@ class CellFile:
         with self._use:
             try:
                 return work(self._open(), *args)
-            except sqlite3.OperationalError as error:
-                # SQLite changes nothing in a file that is no longer at its path.
-                if primary(error) != sqlite3.SQLITE_READONLY or self.is_at_path():
+            except sqlite3.OperationalError:
+                # What a file knew that was lost meanwhile is gone, whether or not this was written to it.
+                if self._connection is None or self.is_at_path():
                     raise
             return work(self._open(), *args)
 
