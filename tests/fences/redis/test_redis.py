@@ -9,11 +9,14 @@ import pytest
 import redis
 import redis.asyncio
 import valkey
+import valkey.asyncio
 from redis.crc import key_slot
 
 from fencepost.errors import Refused, Stale
 from fencepost.fences.redis import AsyncRedisFence, RedisFence
 from fencepost.fences.redis.source import MOST_WORDS, mark_key
+from fencepost.fences.registry import AsyncRegistry, Registry
+from fencepost.fences.result import AsyncRedisResults, RedisResults
 from fencepost.fences.result.source import keys_of
 from fencepost.testing.redis import command, shared_cluster, shared_server
 
@@ -330,3 +333,46 @@ def test_a_pipeline_is_no_client(port: int) -> None:
             RedisFence(pipeline)
     with pytest.raises(TypeError, match="not its pipeline"):
         AsyncRedisFence(redis.asyncio.Redis(port=port).pipeline())
+
+
+CLIENTS = {
+    "redis-py": (redis.Redis, redis.asyncio.Redis),
+    "valkey-py": (valkey.Valkey, valkey.asyncio.Valkey),
+    "cluster of redis-py": (redis.RedisCluster, redis.asyncio.RedisCluster),
+    "cluster of valkey-py": (valkey.ValkeyCluster, valkey.asyncio.ValkeyCluster),
+    "master of a sentinel": (
+        lambda: redis.Sentinel([("h", 1)]).master_for("shop"),
+        lambda: redis.asyncio.Sentinel([("h", 1)]).master_for("shop"),
+    ),
+}
+TAKERS = [
+    (RedisFence, AsyncRedisFence),
+    (RedisResults, AsyncRedisResults),
+    (Registry, AsyncRegistry),
+]
+
+
+@pytest.mark.unit
+@pytest.mark.parametrize("kind", CLIENTS)
+@pytest.mark.parametrize("takers", TAKERS, ids=lambda pair: pair[0].__name__)
+def test_a_client_of_the_other_flavour_is_refused_with_the_class_that_takes_it(takers: Any, kind: str) -> None:
+    """What it is asked would never be sent, or its answer never looked at: every token would pass."""
+    for taker, other, make in zip(takers, reversed(takers), reversed(CLIENTS[kind]), strict=True):
+        client: Any = bare(make) if isinstance(make, type) else make()
+        with pytest.raises(TypeError, match=f"is for {other.__name__}, not {taker.__name__}$"):
+            taker(client)
+
+
+@pytest.mark.unit
+def test_a_client_whose_sending_is_traced_keeps_its_flavour() -> None:
+    client = redis.asyncio.Redis()
+    send = client.execute_command
+    client.execute_command = lambda *words, **options: send(*words, **options)  # type: ignore[method-assign]
+    with pytest.raises(TypeError, match="is for AsyncRedisFence"):
+        RedisFence(client)
+    AsyncRedisFence(client)
+
+
+def bare(kind: type) -> Any:
+    """Not connected: a client of a cluster asks for its nodes when it is made."""
+    return kind.__new__(kind)

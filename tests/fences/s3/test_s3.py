@@ -468,3 +468,16 @@ class Counted(Deaf):
     def put_object(self, **options: Any) -> Any:
         self.puts += 1
         return super().put_object(**options)
+
+
+@pytest.mark.unit
+def test_a_client_for_asyncio_is_refused() -> None:
+    """Its calls only begin when they are awaited, and nobody here would."""
+
+    class Client:
+        async def put_object(self, **options: Any) -> None: ...
+        async def __aenter__(self) -> None: ...
+        async def __aexit__(self, *_: object) -> None: ...
+
+    with pytest.raises(TypeError, match="not one for asyncio"):
+        S3Fence(Client(), "bucket")

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from fencepost.errors import FencepostError, Stale
-from fencepost.fences.sql import AsyncRowFence, AsyncSqlFence
+from fencepost.fences.sql import AsyncRowFence, AsyncSqlFence, SqlFence
 from tests.support.fences.database import PostgresqlPlace, postgresql_url
 
 # SQLAlchemy refuses by itself that a block ends the transaction, and gives up a connection whose task is cancelled.
@@ -206,3 +206,11 @@ async def test_who_is_cancelled_while_it_waits_for_its_claim_holds_nothing(kind:
         assert await rival.highest("a") == 8
         await rival.claim("a", 8)
         await fence.claim("a", 9)
+
+
+@pytest.mark.unit
+def test_the_blocking_fence_takes_no_connection_of_sqlalchemy_for_asyncio() -> None:
+    from sqlalchemy.ext.asyncio import AsyncConnection
+
+    with pytest.raises(TypeError, match="not AsyncConnection"):
+        SqlFence(AsyncConnection.__new__(AsyncConnection))

@@ -49,6 +49,11 @@ class RedisClient:
         raise Sent
 
 
+class AsyncRedisClient(RedisClient):
+    async def execute_command(self, *args: object, **more: object) -> Any:
+        raise Sent
+
+
 class Recorder:
     """An engine, or its cells, that counts what is asked of it."""
 
@@ -127,7 +132,7 @@ class Stage:
             return self._blocking() if title.startswith("Sqlite") else self._connection()
         if name == "key" and title.startswith(("RowFence", "Table")):
             return 1
-        client = RedisClient() if title.startswith("Redis") else Client()
+        client = self._redis() if title.startswith("Redis") else Client()
         return {"client": client, "path": self._folder / "place", "fence": None, "app": print, **GIVEN}[name]
 
     def _function(self, title: str) -> Any:
@@ -171,6 +176,9 @@ class Stage:
         session: Any = (fencepost.connect if self._twin else fencepost.connect_async)(url, ttl=300, holder="stage")
         session.engine = Recorder(session.engine, self)
         return session
+
+    def _redis(self) -> Any:
+        return RedisClient() if self._twin else AsyncRedisClient()
 
     def _connection(self) -> Any:
         """Of a database that has the table, and counts what it is told."""
@@ -274,7 +282,7 @@ class Stage:
             case "Table":
                 return made(self._connection(), "orders", ["total"])
             case "RedisResults":
-                return made(RedisClient())
+                return made(self._redis())
             case "S3Fence":
                 return made(Client(), "b")
             case "FaultyEngine":

@@ -3,6 +3,7 @@
 from binascii import crc_hqx
 from functools import cache
 from importlib.resources import files
+from inspect import iscoroutinefunction
 from itertools import count
 from typing import Any
 
@@ -18,13 +19,26 @@ NO_MARK = "FENCEPOST_NO_MARK"
 MOST_WORDS = 7900
 
 
-def check_client(client: Any) -> Any:
-    """The client itself, or an error that says what a client is."""
+def check_client(client: Any, taker: str) -> Any:
+    """The client itself, or an error that says what a client is, or which class takes it instead of `taker`.
+
+    What the wrong class asks of a client never comes to its server, or is never heard: every token would pass.
+    """
     if not hasattr(client, "register_script"):
         raise TypeError(f"a Redis fence takes a client of redis-py or valkey-py, not {type(client).__name__}")
     if hasattr(client, "execute"):
         raise TypeError("a Redis fence takes a client, not its pipeline, which asks nobody before all is collected")
+    ours, blocking = taker.startswith("Async"), taker.removeprefix("Async")
+    if is_asynchronous(client) != ours:
+        kind, other = ("a blocking client", blocking) if ours else ("a client for asyncio", f"Async{blocking}")
+        name = f"{type(client).__module__}.{type(client).__name__}"
+        raise TypeError(f"{kind} of Redis, {name}, is for {other}, not {taker}")
     return client
+
+
+def is_asynchronous(client: Any) -> bool:
+    """Also where somebody has wrapped what sends, to trace it."""
+    return hasattr(client, "__aenter__") or iscoroutinefunction(getattr(client, "execute_command", None))
 
 
 def guarded(lua: str) -> str:

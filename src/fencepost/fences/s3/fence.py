@@ -34,6 +34,8 @@ class S3Fence:
     def __init__(self, client: Any, bucket: str) -> None:
         if not hasattr(client, "put_object"):
             raise TypeError(f"an S3 fence takes a client of boto3, not {type(client).__name__}")
+        if hasattr(client, "__aenter__"):
+            raise TypeError("an S3 fence takes a client of boto3, not one for asyncio: call the fence in a thread")
         if not isinstance(bucket, str) or not bucket:
             raise TypeError(f"a bucket is named by a text, not {shown(bucket)}")
         self._client = client

@@ -29,7 +29,7 @@ class AsyncRedisFence:
     """
 
     def __init__(self, client: Any) -> None:
-        self._client = check_client(client)
+        self._client = check_client(client, "AsyncRedisFence")
         self._run: Script = client.register_script(guarded(RUN))
 
     async def claim(self, name: str, grant: Tokened | int) -> None:

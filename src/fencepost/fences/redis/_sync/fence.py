@@ -29,7 +29,7 @@ class RedisFence:
     """
 
     def __init__(self, client: Any) -> None:
-        self._client = check_client(client)
+        self._client = check_client(client, "RedisFence")
         self._run: Script = client.register_script(guarded(RUN))
 
     def claim(self, name: str, grant: Tokened | int) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 from fencepost.fences.protocol import Tokened
 from fencepost.fences.redis._async.fence import AsyncRedisFence
+from fencepost.fences.redis.source import check_client
 from fencepost.fences.sql._async.fence import AsyncSqlFence
 
 
@@ -22,9 +23,11 @@ class AsyncRegistry:
     """
 
     def __init__(self, store: Any) -> None:
-        self._fence: AsyncRedisFence | AsyncSqlFence = (
-            AsyncRedisFence(store) if hasattr(store, "register_script") else AsyncSqlFence(store)
-        )
+        self._fence: AsyncRedisFence | AsyncSqlFence
+        if hasattr(store, "register_script"):
+            self._fence = AsyncRedisFence(check_client(store, "AsyncRegistry"))
+        else:
+            self._fence = AsyncSqlFence(store)
 
     async def admit(self, name: str, grant: Tokened | int) -> None:
         """Show the token: every lower one is refused from now on. Raises `Stale` if it is lower itself."""

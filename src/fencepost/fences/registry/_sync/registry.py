@@ -7,6 +7,7 @@ from typing import Any
 
 from fencepost.fences.protocol import Tokened
 from fencepost.fences.redis._sync.fence import RedisFence
+from fencepost.fences.redis.source import check_client
 from fencepost.fences.sql._sync.fence import SqlFence
 
 
@@ -22,9 +23,11 @@ class Registry:
     """
 
     def __init__(self, store: Any) -> None:
-        self._fence: RedisFence | SqlFence = (
-            RedisFence(store) if hasattr(store, "register_script") else SqlFence(store)
-        )
+        self._fence: RedisFence | SqlFence
+        if hasattr(store, "register_script"):
+            self._fence = RedisFence(check_client(store, "Registry"))
+        else:
+            self._fence = SqlFence(store)
 
     def admit(self, name: str, grant: Tokened | int) -> None:
         """Show the token: every lower one is refused from now on. Raises `Stale` if it is lower itself."""

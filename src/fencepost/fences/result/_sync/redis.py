@@ -21,7 +21,7 @@ class RedisResults:
     """
 
     def __init__(self, client: Any) -> None:
-        self._client = check_client(client)
+        self._client = check_client(client, "RedisResults")
         self._claim: Script = client.register_script(CLAIM)
         self._keep: Script = client.register_script(KEEP)
 

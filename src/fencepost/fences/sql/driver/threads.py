@@ -255,7 +255,8 @@ class Sqlalchemy(_Cursors):
 
     @classmethod
     def fits(cls, connection: Any) -> bool:
-        return hasattr(connection, "exec_driver_sql") and hasattr(connection, "in_transaction")
+        # Only one for asyncio has `get_raw_connection`.
+        return hasattr(connection, "exec_driver_sql") and not hasattr(connection, "get_raw_connection")
 
     def in_transaction(self) -> bool:
         return bool(self.connection.in_transaction())
