@@ -151,7 +151,7 @@ class AsyncElection(AsyncAcquirable[AsyncGrant]):
         while not await healthy():
             if deadline.passed(clock.now()):
                 return False
-            await clock.wait(runtime.Event(), min(deadline.at, clock.now() + self._check_every))
+            await self._presence.sleep(min(deadline.at, clock.now() + self._check_every))
         return True
 
     def _watch_over(self, grant: AsyncGrant, healthy: runtime.Work[bool]) -> runtime.Work[None]:

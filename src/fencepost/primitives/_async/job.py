@@ -16,7 +16,7 @@ from fencepost.errors import FencepostError, Lost, Unavailable, Uncertain
 from fencepost.primitives._async.acquirable import AsyncBlock, give_back, give_up
 from fencepost.session._async.grant import AsyncGrant
 from fencepost.session._async.limit import AsyncLimit
-from fencepost.session._async.presence import AsyncPresence
+from fencepost.session._async.presence import LONGEST_SLEEP, AsyncPresence
 from fencepost.session._async.pursuit import obtain
 from fencepost.session._async.record import AsyncRecord
 
@@ -75,13 +75,20 @@ class AsyncRun:
                     if error is None:
                         raise
                 if error is None:
-                    await self._presence.clock.wait(self.grant.lost, self._began_at + self._at_least)
+                    await self._stay()
         finally:
             try:
                 await self._block.end(error)
             except BaseException:
                 await runtime.shielded(give_back([self.grant]))
                 raise
+
+    async def _stay(self) -> None:
+        """Keep the name for as long as others may still think that this tick is due."""
+        clock, until = self._presence.clock, self._began_at + self._at_least
+        # A session that is closed gives it back, and then it is not lost.
+        while self.grant.held and (now := clock.now()) < until:
+            await clock.wait(self.grant.lost, min(until, now + LONGEST_SLEEP))
 
     async def end(self, *, error: str = "") -> None:
         """Record how it ended: done, or failed with that error. `Lost` if somebody else runs it by now."""
@@ -174,7 +181,7 @@ class AsyncJob:
             self._presence.check_open()
             while (left := tick - time.time()) > 0:
                 # A wall clock may be set: look again now and then.
-                await clock.wait(runtime.Event(), clock.now() + min(left, 1.0))
+                await self._presence.sleep(clock.now() + min(left, 1.0))
             try:
                 run = await self.begin(tick)
             except (Unavailable, Uncertain):

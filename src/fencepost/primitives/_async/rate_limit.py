@@ -3,7 +3,6 @@
 
 from typing import cast
 
-from fencepost._runtime import aio as runtime
 from fencepost.contract._async.cell import AsyncMeterEngine
 from fencepost.core.deadline import Deadline
 from fencepost.core.duration import check_timeout
@@ -47,7 +46,7 @@ class AsyncRateLimit:
                 raise AcquireTimeout(
                     f"rate limit '{self.name}' not passed in time: the next is allowed in {wait:.3f} s"
                 )
-            await clock.wait(runtime.Event(), clock.now() + wait)
+            await self._presence.sleep(clock.now() + wait)
 
     async def _try(self, weight: int, back_by: float) -> float:
         if check_count(weight, "weight") > self._rate.burst:

@@ -151,7 +151,7 @@ class Election(Acquirable[Grant]):
         while not healthy():
             if deadline.passed(clock.now()):
                 return False
-            clock.wait(runtime.Event(), min(deadline.at, clock.now() + self._check_every))
+            self._presence.sleep(min(deadline.at, clock.now() + self._check_every))
         return True
 
     def _watch_over(self, grant: Grant, healthy: runtime.Work[bool]) -> runtime.Work[None]:

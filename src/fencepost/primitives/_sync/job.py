@@ -16,7 +16,7 @@ from fencepost.errors import FencepostError, Lost, Unavailable, Uncertain
 from fencepost.primitives._sync.acquirable import Block, give_back, give_up
 from fencepost.session._sync.grant import Grant
 from fencepost.session._sync.limit import Limit
-from fencepost.session._sync.presence import Presence
+from fencepost.session._sync.presence import LONGEST_SLEEP, Presence
 from fencepost.session._sync.pursuit import obtain
 from fencepost.session._sync.record import Record
 
@@ -75,13 +75,20 @@ class Run:
                     if error is None:
                         raise
                 if error is None:
-                    self._presence.clock.wait(self.grant.lost, self._began_at + self._at_least)
+                    self._stay()
         finally:
             try:
                 self._block.end(error)
             except BaseException:
                 runtime.shielded(give_back([self.grant]))
                 raise
+
+    def _stay(self) -> None:
+        """Keep the name for as long as others may still think that this tick is due."""
+        clock, until = self._presence.clock, self._began_at + self._at_least
+        # A session that is closed gives it back, and then it is not lost.
+        while self.grant.held and (now := clock.now()) < until:
+            clock.wait(self.grant.lost, min(until, now + LONGEST_SLEEP))
 
     def end(self, *, error: str = "") -> None:
         """Record how it ended: done, or failed with that error. `Lost` if somebody else runs it by now."""
@@ -174,7 +181,7 @@ class Job:
             self._presence.check_open()
             while (left := tick - time.time()) > 0:
                 # A wall clock may be set: look again now and then.
-                clock.wait(runtime.Event(), clock.now() + min(left, 1.0))
+                self._presence.sleep(clock.now() + min(left, 1.0))
             try:
                 run = self.begin(tick)
             except (Unavailable, Uncertain):

@@ -3,7 +3,6 @@
 
 from typing import cast
 
-from fencepost._runtime import threads as runtime
 from fencepost.contract._sync.cell import MeterEngine
 from fencepost.core.deadline import Deadline
 from fencepost.core.duration import check_timeout
@@ -47,7 +46,7 @@ class RateLimit:
                 raise AcquireTimeout(
                     f"rate limit '{self.name}' not passed in time: the next is allowed in {wait:.3f} s"
                 )
-            clock.wait(runtime.Event(), clock.now() + wait)
+            self._presence.sleep(clock.now() + wait)
 
     def _try(self, weight: int, back_by: float) -> float:
         if check_count(weight, "weight") > self._rate.burst:

@@ -32,4 +32,4 @@ async def persistently(presence: "AsyncPresence", work: runtime.Work[T]) -> T:
             attempt += 1
             if again_at >= give_up_at or again_at - failed_at >= runtime.time_left():
                 raise
-            await presence.clock.wait(runtime.Event(), again_at)
+            await presence.sleep(again_at)

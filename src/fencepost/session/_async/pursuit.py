@@ -123,7 +123,7 @@ async def _open(presence: AsyncPresence, until: float) -> AsyncKeeper:
             attempt += 1
             if not presence.had_lease or again_at >= until:
                 raise
-            await presence.clock.wait(runtime.Event(), again_at)
+            await presence.sleep(again_at)
 
 
 async def _claim(

@@ -109,7 +109,7 @@ class AsyncRecord:
             pause = backoff(attempt, dice(), first=0.001, most=span / 10)
             attempt += 1
             pause = min(pause, runtime.time_left())
-            await self._presence.clock.wait(runtime.Event(), min(now() + pause, deadline.at))
+            await self._presence.sleep(min(now() + pause, deadline.at))
 
     async def _read_again(self, unsure: list[str] | None) -> Seen:
         try:

@@ -32,4 +32,4 @@ def persistently(presence: "Presence", work: runtime.Work[T]) -> T:
             attempt += 1
             if again_at >= give_up_at or again_at - failed_at >= runtime.time_left():
                 raise
-            presence.clock.wait(runtime.Event(), again_at)
+            presence.sleep(again_at)

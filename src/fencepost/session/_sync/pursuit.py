@@ -123,7 +123,7 @@ def _open(presence: Presence, until: float) -> Keeper:
             attempt += 1
             if not presence.had_lease or again_at >= until:
                 raise
-            presence.clock.wait(runtime.Event(), again_at)
+            presence.sleep(again_at)
 
 
 def _claim(

@@ -109,7 +109,7 @@ class Record:
             pause = backoff(attempt, dice(), first=0.001, most=span / 10)
             attempt += 1
             pause = min(pause, runtime.time_left())
-            self._presence.clock.wait(runtime.Event(), min(now() + pause, deadline.at))
+            self._presence.sleep(min(now() + pause, deadline.at))
 
     def _read_again(self, unsure: list[str] | None) -> Seen:
         try:

@@ -1,0 +1,1 @@
+# Written by hand; the blocking twin under _sync is generated from it.
