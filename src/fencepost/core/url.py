@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from urllib.parse import unquote, unquote_plus
 
 from fencepost.core.name import check_text
@@ -12,6 +12,8 @@ from fencepost.errors import printable
 SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9_+.-]*")
 # Options that are secrets, or addresses that may hold one.
 SECRET = re.compile(r"(?i)([?&](?:[^=&]*(?:password|passwd|secret|token)|auth|listen)=)[^&]*")
+# Of an option, whatever is in it.
+VALUE = re.compile(r"(?s)=.*?(?=&[^=&]*=|$)")
 MOST_PORT = 65_535
 MOST_CHARACTERS = 65_536
 # In brackets: an address of IPv6, perhaps with the name of a network interface.
@@ -53,7 +55,18 @@ class Url:
         for option in self.options:
             if option not in known:
                 choices = ", ".join(known) if known else "none"
-                raise ValueError(f"unknown option {self.shown(option)} in {self}: {self.scheme}:// knows {choices}")
+                raise ValueError(
+                    f"unknown option {self.shown(option)} in {self._without(known)}: {self.scheme}:// knows {choices}"
+                )
+
+    def _without(self, known: tuple[str, ...]) -> str:
+        """For a message, without the values of all other options: a mistyped name may be that of a secret."""
+        if any("@" in value for name, value in self.options.items() if name not in known):
+            # Or else all before it is user and password, cut off by a stray slash or question mark.
+            return f"{self.scheme}://***"
+        return str(
+            replace(self, options={key: value if key in known else "***" for key, value in self.options.items()})
+        )
 
     def whole_number(self, option: str, most: int) -> int:
         """The number that an option is; 0 if it is left out."""
@@ -84,13 +97,18 @@ def _masked(text: str) -> str:
     return SECRET.sub(r"\1***", text)
 
 
+def blanked(text: str) -> str:
+    """As `masked`, and without the value of any option: for an address that is not known to be right, nor its options."""
+    return printable(VALUE.sub("=***", _masked(text)))
+
+
 def parse_url(text: str) -> Url:
     """The parts of an address. `ValueError` says which of them is wrong, and never shows a password."""
     check_text(text, "an engine URL", MOST_CHARACTERS)
     scheme, separator, rest = text.partition("://")
     if not separator or not SCHEME.fullmatch(scheme):
         raise ValueError(
-            f"'{masked(text)}' is not an engine URL: write scheme://…, such as sqlite:///var/lib/shop/locks.db"
+            f"'{blanked(text)}' is not an engine URL: write scheme://…, such as sqlite:///var/lib/shop/locks.db"
         )
     rest, _, query = rest.partition("?")
     authority, slash, path = rest.partition("/")
@@ -113,7 +131,7 @@ def _options(query: str, text: str) -> dict[str, str]:
             key, _, value = pair.partition("=")
             key = _decoded(key, text, unquote_plus)
             if key in found:
-                raise ValueError(f"an option is given twice in '{masked(text)}': leave one out")
+                raise ValueError(f"an option is given twice in '{blanked(text)}': leave one out")
             found[key] = _decoded(value, text, unquote_plus)
     return found
 
@@ -122,9 +140,9 @@ def _decoded(part: str, text: str, decode: Callable[..., str] = unquote) -> str:
     try:
         decoded = decode(part, errors="strict")
     except UnicodeDecodeError:
-        raise ValueError(f"what is percent-encoded in '{masked(text)}' is not UTF-8") from None
+        raise ValueError(f"what is percent-encoded in '{blanked(text)}' is not UTF-8") from None
     if "\0" in decoded:
-        raise ValueError(f"'{masked(text)}' contains a NUL character: remove it")
+        raise ValueError(f"'{blanked(text)}' contains a NUL character: remove it")
     return decoded
 
 
@@ -135,7 +153,7 @@ def _host(address: str, text: str) -> tuple[str, int | None]:
     if not (port.isascii() and port.isdecimal() and len(port) <= 5 and 0 < int(port) <= MOST_PORT):
         # Behind a stray slash or question mark in a password, its first part looks like a port.
         which = "the port" if "@" in text.partition(port)[2] else f"port '{printable(port[:MOST_SHOWN])}'"
-        raise ValueError(f"{which} in '{masked(text)}' is not a number between 1 and {MOST_PORT}")
+        raise ValueError(f"{which} in '{blanked(text)}' is not a number between 1 and {MOST_PORT}")
     return _checked(host, text), int(port)
 
 
@@ -143,10 +161,10 @@ def _checked(host: str, text: str) -> str:
     """The host without its brackets."""
     if host.startswith("[") and host.endswith("]"):
         if not IPV6.fullmatch(host, 1, len(host) - 1):
-            raise ValueError(f"what stands in brackets in '{masked(text)}' is not an IPv6 address")
+            raise ValueError(f"what stands in brackets in '{blanked(text)}' is not an IPv6 address")
         return host[1:-1]
     if not host or not host.isprintable() or NO_HOST.search(host):
         raise ValueError(
-            f"a host in '{masked(text)}' is not the name or address of one: write host:port, or [::1]:port for IPv6"
+            f"a host in '{blanked(text)}' is not the name or address of one: write host:port, or [::1]:port for IPv6"
         )
     return host
