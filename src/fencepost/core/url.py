@@ -98,7 +98,7 @@ def _masked(text: str) -> str:
 
 
 def blanked(text: str) -> str:
-    """As `masked`, and without the value of any option: for an address that is not known to be right, nor its options."""
+    """As `masked`, and without the value of any option: for an address of which not even those are known."""
     return printable(VALUE.sub("=***", _masked(text)))
 
 

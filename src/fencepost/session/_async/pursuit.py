@@ -7,7 +7,7 @@ from typing import NamedTuple
 from fencepost._runtime import aio as runtime
 from fencepost.contract.answer import Busy, Gone, Granted, Queued
 from fencepost.core import event
-from fencepost.core.claim import Ask, Claim, Mode, Request, contradiction
+from fencepost.core.claim import Ask, Claim, Mode, Request, admits, contradiction
 from fencepost.core.name import listed
 from fencepost.errors import Conflict, EngineError, Refused, Unavailable, Uncertain
 from fencepost.session._async.grant import AsyncGrant
@@ -189,13 +189,15 @@ def _check_agreement(request: Request, refused: Queued | Busy) -> None:
 
 
 def _check_not_waiting_for_itself(keeper: AsyncKeeper, request: Request) -> None:
-    for grant in keeper.held_here():
-        for ask in request.asks:
-            if grant.name == ask.name and Mode.EXCLUSIVE in (ask.mode, grant.claim.ask.mode):
-                raise Conflict(
-                    f"'{ask.name}' is held by the block this runs in (token {grant.token}), and would wait for itself "
-                    "for ever: leave the block first, use a reentrant lock, or give a timeout"
-                )
+    here = keeper.held_here()
+    for ask in request.asks:
+        held = [grant for grant in here if grant.name == ask.name]
+        if not admits([grant.claim.ask for grant in held], ask):
+            reentrant = "" if ask.mode is Mode.COUNTED else "use a reentrant lock, "
+            raise Conflict(
+                f"'{ask.name}' is held by the block this runs in (token {held[-1].token}), and would wait for itself "
+                f"for ever: leave the block first, {reentrant}or give a timeout"
+            )
 
 
 async def _leave(keeper: AsyncKeeper, request: Request, until: float) -> EngineError | None:

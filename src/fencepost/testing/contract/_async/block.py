@@ -7,6 +7,7 @@ from fencepost._runtime import aio as runtime
 from fencepost.errors import Conflict, Lost, NotHeld, SessionClosed
 from fencepost.testing.contract._async.attempt import WITHIN, AsyncAttempt, until
 from fencepost.testing.contract._async.place import connect_brisk, connect_faulty, connect_to, holders, until_waiting
+from fencepost.testing.contract.need import needs
 from fencepost.testing.contract.site import Site
 
 FLAVOUR = "async"
@@ -135,6 +136,28 @@ class AsyncBlockChapter:
             await until_waiting(session, "a", 1)
             await held.release()
             await (await attempt.outcome()).release()
+
+    @needs("counted")
+    async def test_a_semaphore_whose_block_wants_more_than_there_is_would_wait_for_itself(self, site: Site) -> None:
+        async with (
+            connect_to(site) as session,
+            connect_to(site, label="second") as second,
+            session.semaphore("s", limit=3, weight=2) as grant,
+        ):
+            with pytest.raises(Conflict, match="would wait for itself"):
+                await session.semaphore("s", limit=3, weight=2).acquire()
+            assert (await session.look("s")).waiters == ()
+            assert await session.semaphore("s", limit=3, weight=2).try_acquire() is None
+            # With what others hold it is too much; but they may let go of it.
+            held = await second.semaphore("s", limit=3).acquire()
+            attempt = AsyncAttempt(session.semaphore("s", limit=3).acquire)
+            await until_waiting(session, "s", 1)
+            await held.release()
+            await (await attempt.outcome()).release()
+            async with session.semaphore("s", limit=3):
+                with pytest.raises(Conflict, match="would wait for itself"):
+                    await session.semaphore("s", limit=3).acquire()
+            assert grant.held
 
     async def test_closing_the_session_ends_the_waits_of_others_in_it(self, site: Site) -> None:
         async with connect_to(site) as first:

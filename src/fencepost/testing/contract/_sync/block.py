@@ -7,6 +7,7 @@ from fencepost._runtime import threads as runtime
 from fencepost.errors import Conflict, Lost, NotHeld, SessionClosed
 from fencepost.testing.contract._sync.attempt import WITHIN, Attempt, until
 from fencepost.testing.contract._sync.place import connect_brisk, connect_faulty, connect_to, holders, until_waiting
+from fencepost.testing.contract.need import needs
 from fencepost.testing.contract.site import Site
 
 FLAVOUR = "sync"
@@ -135,6 +136,28 @@ class BlockChapter:
             until_waiting(session, "a", 1)
             held.release()
             (attempt.outcome()).release()
+
+    @needs("counted")
+    def test_a_semaphore_whose_block_wants_more_than_there_is_would_wait_for_itself(self, site: Site) -> None:
+        with (
+            connect_to(site) as session,
+            connect_to(site, label="second") as second,
+            session.semaphore("s", limit=3, weight=2) as grant,
+        ):
+            with pytest.raises(Conflict, match="would wait for itself"):
+                session.semaphore("s", limit=3, weight=2).acquire()
+            assert (session.look("s")).waiters == ()
+            assert session.semaphore("s", limit=3, weight=2).try_acquire() is None
+            # With what others hold it is too much; but they may let go of it.
+            held = second.semaphore("s", limit=3).acquire()
+            attempt = Attempt(session.semaphore("s", limit=3).acquire)
+            until_waiting(session, "s", 1)
+            held.release()
+            (attempt.outcome()).release()
+            with session.semaphore("s", limit=3):
+                with pytest.raises(Conflict, match="would wait for itself"):
+                    session.semaphore("s", limit=3).acquire()
+            assert grant.held
 
     def test_closing_the_session_ends_the_waits_of_others_in_it(self, site: Site) -> None:
         with connect_to(site) as first:
