@@ -45,11 +45,13 @@ class Run:
         self._began_at = presence.clock.now()
         self._block = Block(grant)
         self._alarm: runtime.Alarm | None = None
+        self._entered = False
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.tick!r} of '{self.grant.name}' token {self.grant.token}>"
 
     def __enter__(self) -> Self:
+        self._entered = True
         try:
             self._block.arm()
             if self._at_most is not None:
@@ -82,6 +84,18 @@ class Run:
             except BaseException:
                 runtime.shielded(give_back([self.grant]))
                 raise
+
+    def check_over(self) -> None:
+        """Raise if it is not over when the next one is to come: nobody else could begin a tick, and nobody would know.
+
+        Whose block was never entered is given back, as failed.
+        """
+        if self.grant.held:
+            error = RuntimeError(f"{self!r} is a block, and was not left: for run in job: with run: …")
+            if not self._entered:
+                with self:
+                    raise error
+            raise error
 
     def _stay(self) -> None:
         """Keep the name for as long as others may still think that this tick is due."""
@@ -171,6 +185,8 @@ class Job:
     def __iter__(self) -> Iterator[Run]:
         """Every tick that is ours to run, when it is due: `for run in job: with run: …`.
 
+        `RuntimeError` if a run is still held when the next one is asked for.
+
         A tick at which the engine does not answer is left out.
         """
         if self._schedule is None:
@@ -189,4 +205,5 @@ class Job:
                 run = None
             if run is not None:
                 yield run
+                run.check_over()
             tick = self._schedule.after(max(time.time(), tick))

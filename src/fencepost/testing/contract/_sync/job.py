@@ -76,6 +76,31 @@ class JobChapter:
             assert next(failures, None) is None
 
     @needs("cells")
+    def test_a_run_that_is_no_block_is_told_and_given_back_as_failed(self, site: Site) -> None:
+        with connect_to(site) as session:
+            job = session.job("j", every=1)
+            ticks: set[Tick] = set()
+            with pytest.raises(RuntimeError, match=r"is a block, and was not left: .*for run in job: .*with run"):
+                for run in job:
+                    ticks.add(run.tick)
+            assert holders(session, "j") == []
+            outcome = job.last()
+            assert outcome is not None
+            assert ({outcome.tick}, outcome.state) == (ticks, "failed")
+
+    @needs("cells")
+    def test_a_run_whose_block_goes_on_elsewhere_is_told_and_not_given_back(self, site: Site) -> None:
+        with connect_to(site) as session:
+            with pytest.raises(RuntimeError, match="was not left"):
+                for run in session.job("j", every=1):
+                    run.__enter__()
+            assert run.grant.held
+            run.__exit__(None, None, None)
+            outcome = session.job("j").last()
+            assert outcome is not None
+            assert (outcome.tick, outcome.state) == (run.tick, "done")
+
+    @needs("cells")
     def test_what_failed_is_kept_and_begun_again_only_on_request(self, site: Site) -> None:
         with connect_to(site) as session:
             job = session.job("j")
