@@ -163,6 +163,38 @@ def test_a_change_of_nothing_writes_nothing(place: DatabasePlace) -> None:
     assert orders(place).update(42, lambda row: {}) == Row({"total": 100}, 0)
 
 
+def test_a_change_in_place_is_told_and_no_row_is_returned_that_was_never_written(place: DatabasePlace) -> None:
+    table = orders(place)
+
+    def in_place(row: Any) -> Any:
+        row["total"] += 1
+
+    def half_in_place(row: Any) -> Any:
+        row["total"] += 1
+        return {}
+
+    with pytest.raises(TypeError, match="change returned None: it returns the values to write"):
+        table.update(42, in_place)
+    assert table.update(42, half_in_place) == Row({"total": 100}, 0)
+    for value in (0, [], ""):
+        with pytest.raises(TypeError, match="values are a mapping"):
+            table.update(42, lambda row, value=value: value)  # type: ignore[misc]
+    assert table.read(42) == Row({"total": 100}, 0)
+
+
+@pytest.mark.unit
+@pytest.mark.parametrize("events", [{"total": 1}, Row({}, 0)._asdict(), "paid", b"paid", 7])
+def test_what_is_no_list_of_events_is_refused(tmp_path: Path, events: Any) -> None:
+    """The keys of one event would be stored as events."""
+    place = SqlitePlace(tmp_path)
+    log = EventLog(place.connect())
+    log.install()
+    with pytest.raises(TypeError, match="events are a list, not"):
+        log.append("a", events, expected=0)
+    assert log.read("a") == []
+    place.close()
+
+
 def test_nothing_is_lost_between_threads(place: DatabasePlace) -> None:
     def work() -> None:
         table = orders(place)

@@ -2,7 +2,7 @@
 """Streams of events that only grow."""
 
 import json
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -28,7 +28,7 @@ PLACE = "SAVEPOINT fencepost_append"
 
 
 def _bodies(events: Sequence[Any]) -> list[str]:
-    if isinstance(events, str | bytes) or not isinstance(events, Iterable):
+    if isinstance(events, str | bytes | Mapping) or not isinstance(events, Iterable):
         raise TypeError(f"events are a list, not {type(events).__name__}")
     try:
         return [json.dumps(event) for event in events]

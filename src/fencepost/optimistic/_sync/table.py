@@ -66,7 +66,7 @@ class Table:
         """Read, `change`, swap; again, after a pause that grows and is never the same, if somebody was quicker.
 
         `change` gets the values and returns those to write; it may run several times, so it must do nothing else. If
-        it returns nothing, nothing is written. `Conflict` after `attempts` in vain.
+        it returns an empty mapping, nothing is written. `Conflict` after `attempts` in vain.
         """
         check_count(attempts, "number of attempts")
         if not callable(change):
@@ -90,7 +90,11 @@ class Table:
             row = self.read(key)
         except Conflict:
             return None
-        values = change(row.values)
+        # A copy: what it changed in place would look as if it had been written.
+        values = change(dict(row.values))
+        if values is None:
+            raise TypeError("change returned None: it returns the values to write, or {} to write nothing")
+        self._check_values(values)
         if not values:
             return row
         swapped = self.swap(key, row.version, values)
