@@ -69,6 +69,25 @@ def test_the_command_has_a_group_of_its_own(program: Program) -> None:
     assert done.stdout == "True\n"
 
 
+@pytest.mark.parametrize("signum", QUICK, ids=lambda each: each.name)
+def test_a_signal_that_comes_during_the_start_ends_the_wait(
+    program: Program, session: fencepost.Session, signum: signal.Signals
+) -> None:
+    with session.lock("a"):
+        waiting = program.stage("run", "a", "--", "echo", "ran", fork=int(signum))
+        assert ends(waiting) == 128 + signum
+    assert waiting.communicate() == ("", f"fencepost: stopped waiting for 'a': {signum.name}\n")
+
+
+def test_the_command_finds_no_signal_blocked_but_what_was_before(program: Program) -> None:
+    says_mask = (sys.executable, "-c", "import signal; print(sorted(signal.pthread_sigmask(signal.SIG_BLOCK, ())))")
+    assert program("run", "a", "--", *says_mask).stdout == "[]\n"
+    blocks = "import os, signal, sys; signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGUSR1}); "
+    blocking = (sys.executable, "-c", blocks + "os.execv(sys.argv[1], sys.argv[1:])", *FENCEPOST)
+    usr1 = f"[{signal.SIGUSR1!r}]\n"
+    assert program("run", "a", "--", *says_mask, command=blocking).stdout == usr1
+
+
 def test_a_signal_that_was_ignored_stays_so(program: Program, session: fencepost.Session) -> None:
     nohup = ("sh", "-c", 'trap "" HUP; exec "$@"', "sh", *FENCEPOST)
     with session.lock("a"):

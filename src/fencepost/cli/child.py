@@ -3,7 +3,7 @@
 import errno
 import os
 import signal
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import NoReturn
 
 # Python ignores these for its own sake; a command expects to find them as usual.
@@ -20,13 +20,14 @@ class Child:
     `status` is None until the command itself has ended; its group may live on.
     """
 
-    def __init__(self, command: Sequence[str], environment: Mapping[str, str]) -> None:
+    def __init__(self, command: Sequence[str], environment: Mapping[str, str], mask: Collection[int]) -> None:
+        """`mask` are the signals that the command is to find blocked."""
         word_in, self._word = os.pipe()
         self._trouble, trouble_out = os.pipe()
         self.group = os.fork()
         if self.group == 0:
             os.close(self._word)
-            _wait_and_become(command, environment, word_in, trouble_out)
+            _wait_and_become(command, environment, mask, word_in, trouble_out)
         os.close(word_in)
         os.close(trouble_out)
         os.setpgid(self.group, self.group)
@@ -81,10 +82,11 @@ class Child:
 
 
 def _wait_and_become(
-    command: Sequence[str], environment: Mapping[str, str], word_in: int, trouble_out: int
+    command: Sequence[str], environment: Mapping[str, str], mask: Collection[int], word_in: int, trouble_out: int
 ) -> NoReturn:
     # Whoever ends here without becoming the command has to say why: else its end would look like the command's.
     try:
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
         with open(word_in, "rb") as words:
             added = dict(os.fsdecode(each).split("=", 1) for each in words.read().split(b"\0") if each)
         if added:

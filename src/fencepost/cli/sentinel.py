@@ -6,6 +6,7 @@ kernel closes our end of the pipe before it tells anybody of our death.
 
 import os
 import signal
+from collections.abc import Collection
 
 from fencepost.cli.inbox import FORWARDED
 
@@ -15,11 +16,11 @@ DONE = b"done"
 class Sentinel:
     """Make it before any thread starts, because it is a fork; and before `group` does anything worth guarding."""
 
-    def __init__(self, group: int) -> None:
+    def __init__(self, group: int, mask: Collection[int]) -> None:
         reading, self._fd = os.pipe()
         if os.fork() == 0:
             try:
-                _stand(reading, group)
+                _stand(reading, group, mask)
             finally:
                 os._exit(0)
         os.close(reading)
@@ -36,9 +37,10 @@ class Sentinel:
             self._fd = -1
 
 
-def _stand(reading: int, group: int) -> None:
+def _stand(reading: int, group: int, mask: Collection[int]) -> None:
     for signum in FORWARDED:
         signal.signal(signum, signal.SIG_IGN)
+    signal.pthread_sigmask(signal.SIG_SETMASK, mask)
     os.setsid()
     os.closerange(reading + 1, os.sysconf("SC_OPEN_MAX"))
     os.closerange(0, reading)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from fencepost.cli import exit, say
 from fencepost.cli.child import Child
 from fencepost.cli.holding import Order, hold
-from fencepost.cli.inbox import Inbox, Interrupted
+from fencepost.cli.inbox import FORWARDED, Inbox, Interrupted
 from fencepost.cli.sentinel import Sentinel
 
 if TYPE_CHECKING:
@@ -23,10 +23,17 @@ def undertake(order: Order, lock: "Callable[[Session], Acquirable[Grant]]", *, t
     from fencepost.core.url import masked
 
     # Both are forks, so they come before the session and its threads.
-    child = Child(order.command, os.environ)
-    sentinel = Sentinel(child.group)
+    # A signal that came meanwhile would be raised somewhere between them, or lost within a fork.
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, FORWARDED)
+    try:
+        child = Child(order.command, os.environ, mask)
+        sentinel = Sentinel(child.group, mask)
+    except BaseException:
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+        raise
     try:
         with Inbox() as inbox:
+            signal.pthread_sigmask(signal.SIG_SETMASK, mask)
             with exit.usage():
                 session = connect(order.url, ttl=ttl, margin=order.plan.margin, holder=holder)
                 if session.traits.scope == "process":

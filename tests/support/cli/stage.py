@@ -3,6 +3,7 @@
 STAGE_CUT     while this file exists, no renewal is answered
 STAGE_RENEW   how many seconds there are between two renewals, however long the lease
 STAGE_SAFETY  how many seconds before the end of a lease a command that does not heed must be dead
+STAGE_FORK    a signal that comes to us within the first fork, at the moment where Python drops what a handler raises
 """
 
 import os
@@ -34,6 +35,8 @@ def set_scene() -> None:
             return sent_at + pause
 
         Terms.renew_at = renew_at  # type: ignore[method-assign]
+    if signum := int(os.environ.pop("STAGE_FORK", 0)):
+        os.register_at_fork(after_in_parent=lambda: os.kill(os.getpid(), signum))
     if safety := float(os.environ.pop("STAGE_SAFETY", 0)):
         grace.SAFETY_SHARE, grace.MOST_SAFETY = 1.0, safety
 
