@@ -3,6 +3,7 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from fencepost._runtime.late import listing
 from fencepost.core.election import Leader
 from fencepost.core.holder import Holder
 from fencepost.core.job import Outcome
@@ -148,3 +149,6 @@ def __getattr__(name: str) -> Any:
     if name not in _ASYNCHRONOUS:
         raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
     return getattr(import_module(_ASYNCHRONOUS[name]), name)
+
+
+__dir__ = listing(__name__)

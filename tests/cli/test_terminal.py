@@ -277,6 +277,23 @@ def test_watch_ends_on_q_and_leaves_the_terminal_as_it_was(desk: Desk, session: 
     assert "xq" not in desk.screen
 
 
+@pytest.mark.parametrize("signum", [signal.SIGTERM, signal.SIGHUP], ids=lambda each: each.name)
+def test_watch_leaves_the_terminal_as_it_was_when_a_signal_ends_it(
+    desk: Desk, session: fencepost.Session, signum: signal.Signals
+) -> None:
+    script = 'before=$(stty -g); "$@" -m fencepost watch --interval 60; echo "exit $?"; '
+    script += '[ "$(stty -g)" = "$before" ] && echo same'
+    with session.lock("orders/42"):
+        watching = desk.log_in("sh", "-c", script, "sh", sys.executable)
+        desk.see("orders/42")
+        (watch,) = children(watching.pid)
+        os.kill(watch, signum)
+        desk.see(f"exit {128 + signum}")
+        desk.see("same")
+        assert ends(watching) == 0
+    assert desk.screen.rindex("\x1b[?25h") > desk.screen.rindex("\x1b[?25l")
+
+
 def test_watch_says_what_the_screen_has_no_room_for(desk: Desk, session: fencepost.Session) -> None:
     script = 'stty cols 100 rows 10; exec "$@" -m fencepost watch'
     with session.lock_all([f"orders/{number}" for number in range(10, 40)]):

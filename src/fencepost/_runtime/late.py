@@ -1,5 +1,6 @@
 """Names that a package loads when they are first asked for: a blocking program need not wait for asyncio."""
 
+import sys
 from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import Any
@@ -14,3 +15,13 @@ def late(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
         return getattr(import_module(homes[name]), name)
 
     return load
+
+
+def listing(package: str) -> Callable[[], list[str]]:
+    """The `__dir__` of `package`: also what is not loaded yet."""
+
+    def names() -> list[str]:
+        found = vars(sys.modules[package])
+        return sorted({*found, *found["__all__"]})
+
+    return names

@@ -12,7 +12,7 @@ JOB_CONTROL = (signal.SIGTSTP, signal.SIGCONT)
 
 
 class Interrupted(BaseException):
-    """A signal came while nothing was running yet."""
+    """A signal came, and there is no command to pass it on to."""
 
     def __init__(self, signum: int) -> None:
         super().__init__(signum)

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from fencepost._runtime.late import late
+from fencepost._runtime.late import late, listing
 from fencepost.eventlog._sync.log import EventLog
 from fencepost.eventlog.event import Event
 
@@ -12,3 +12,4 @@ if TYPE_CHECKING:
 __all__ = ["AsyncEventLog", "Event", "EventLog"]
 
 __getattr__ = late(__name__, {"AsyncEventLog": "fencepost.eventlog._async.log"})
+__dir__ = listing(__name__)

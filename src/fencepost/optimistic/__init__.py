@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from fencepost._runtime.late import late
+from fencepost._runtime.late import late, listing
 from fencepost.optimistic._sync.table import Table
 from fencepost.optimistic.row import Row
 
@@ -12,3 +12,4 @@ if TYPE_CHECKING:
 __all__ = ["AsyncTable", "Row", "Table"]
 
 __getattr__ = late(__name__, {"AsyncTable": "fencepost.optimistic._async.table"})
+__dir__ = listing(__name__)

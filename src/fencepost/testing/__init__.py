@@ -6,6 +6,8 @@ Everything is loaded when it is first asked for, so that the pytest plugin costs
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from fencepost._runtime.late import listing
+
 if TYPE_CHECKING:
     from fencepost.testing._async.clock import AsyncVirtualClock
     from fencepost.testing._async.fault import AsyncFaultyEngine
@@ -67,3 +69,6 @@ def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
     return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+
+
+__dir__ = listing(__name__)

@@ -10,6 +10,7 @@ import click
 
 from fencepost.cli import exit, option, say
 from fencepost.cli.connection import complete_name, look_at_all, onlooker
+from fencepost.cli.ending import Ending
 from fencepost.cli.keyboard import Keyboard
 from fencepost.errors import EngineError
 
@@ -35,8 +36,10 @@ def watch(prefix: str, url: str | None, interval: float, count: int | None, once
     count = 1 if once else count
     with onlooker(url) as session, exit.usage():
         if sys.stdout.isatty() and not as_json:
-            with Keyboard() as keyboard:
+            with Ending() as ending, Keyboard() as keyboard:
                 _keep_table(_looks(session, prefix, count, lambda: keyboard.says_enough(interval)))
+            if ending.signum:
+                return 128 + ending.signum
         else:
             _print_changes(_looks(session, prefix, count, lambda: time.sleep(interval)), as_json=as_json)
     return exit.OK

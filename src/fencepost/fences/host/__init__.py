@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from fencepost._runtime.late import late
+from fencepost._runtime.late import late, listing
 from fencepost.fences.host._sync.fence import HostFence
 
 if TYPE_CHECKING:
@@ -16,3 +16,4 @@ __getattr__ = late(
         "AsyncHostFence": "fencepost.fences.host._async.fence",
     },
 )
+__dir__ = listing(__name__)

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from fencepost._runtime.late import late
+from fencepost._runtime.late import late, listing
 from fencepost.fences.registry._sync.registry import Registry
 
 if TYPE_CHECKING:
@@ -16,3 +16,4 @@ __getattr__ = late(
         "AsyncRegistry": "fencepost.fences.registry._async.registry",
     },
 )
+__dir__ = listing(__name__)

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from fencepost._runtime.late import late
+from fencepost._runtime.late import late, listing
 from fencepost.fences.result._sync.file import FileResults
 from fencepost.fences.result._sync.memory import MemoryResults
 from fencepost.fences.result._sync.redis import RedisResults
@@ -39,3 +39,4 @@ __getattr__ = late(
         "AsyncResults": "fencepost.fences.result._async.store",
     },
 )
+__dir__ = listing(__name__)

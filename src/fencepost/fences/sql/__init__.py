@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from fencepost._runtime.late import late
+from fencepost._runtime.late import late, listing
 from fencepost.fences.sql._sync.column import RowFence
 from fencepost.fences.sql._sync.fence import SqlFence
 from fencepost.fences.sql.sqlite_fence import SqliteFence
@@ -20,3 +20,4 @@ __getattr__ = late(
         "AsyncSqlFence": "fencepost.fences.sql._async.fence",
     },
 )
+__dir__ = listing(__name__)

@@ -56,7 +56,8 @@ class AsyncGrant:
         self._depth = 1
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__} '{self.name}' token {self.token} {self.standing}>"
+        how = _RELEASED if self.released else self.standing
+        return f"<{type(self).__name__} '{self.name}' token {self.token} {how}>"
 
     @property
     def name(self) -> str:
