@@ -14,7 +14,7 @@ from fencepost.errors import Lost, NotHeld
 from fencepost.primitives._async.acquirable import AsyncAcquirable, give_up
 from fencepost.session._async.grant import AsyncGrant
 from fencepost.session._async.limit import AsyncLimit
-from fencepost.session._async.persistence import persistently
+from fencepost.session._async.persistence import persistently, sleep
 from fencepost.session._async.presence import AsyncPresence
 from fencepost.session._async.pursuit import Denial, obtain
 from fencepost.session._async.record import AsyncRecord
@@ -151,7 +151,7 @@ class AsyncElection(AsyncAcquirable[AsyncGrant]):
         while not await healthy():
             if deadline.passed(clock.now()):
                 return False
-            await self._presence.sleep(min(deadline.at, clock.now() + self._check_every))
+            await sleep(self._presence, min(deadline.at, clock.now() + self._check_every))
         return True
 
     def _watch_over(self, grant: AsyncGrant, healthy: runtime.Work[bool]) -> runtime.Work[None]:

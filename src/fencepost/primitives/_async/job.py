@@ -16,7 +16,8 @@ from fencepost.errors import FencepostError, Lost, Unavailable, Uncertain
 from fencepost.primitives._async.acquirable import AsyncBlock, give_back, give_up
 from fencepost.session._async.grant import AsyncGrant
 from fencepost.session._async.limit import AsyncLimit
-from fencepost.session._async.presence import LONGEST_SLEEP, AsyncPresence
+from fencepost.session._async.persistence import LONGEST_SLEEP, sleep
+from fencepost.session._async.presence import AsyncPresence
 from fencepost.session._async.pursuit import obtain
 from fencepost.session._async.record import AsyncRecord
 
@@ -85,7 +86,7 @@ class AsyncRun:
                 await runtime.shielded(give_back([self.grant]))
                 raise
 
-    async def check_over(self) -> None:
+    async def _check_over(self) -> None:
         """Raise if it is not over when the next one is to come: nobody else could begin a tick, and nobody would know.
 
         Whose block was never entered is given back, as failed.
@@ -197,7 +198,7 @@ class AsyncJob:
             self._presence.check_open()
             while (left := tick - time.time()) > 0:
                 # A wall clock may be set: look again now and then.
-                await self._presence.sleep(clock.now() + min(left, 1.0))
+                await sleep(self._presence, clock.now() + min(left, 1.0))
             try:
                 run = await self.begin(tick)
             except (Unavailable, Uncertain):
@@ -205,5 +206,5 @@ class AsyncJob:
                 run = None
             if run is not None:
                 yield run
-                await run.check_over()
+                await run._check_over()
             tick = self._schedule.after(max(time.time(), tick))

@@ -14,7 +14,7 @@ from fencepost.errors import Lost, NotHeld
 from fencepost.primitives._sync.acquirable import Acquirable, give_up
 from fencepost.session._sync.grant import Grant
 from fencepost.session._sync.limit import Limit
-from fencepost.session._sync.persistence import persistently
+from fencepost.session._sync.persistence import persistently, sleep
 from fencepost.session._sync.presence import Presence
 from fencepost.session._sync.pursuit import Denial, obtain
 from fencepost.session._sync.record import Record
@@ -151,7 +151,7 @@ class Election(Acquirable[Grant]):
         while not healthy():
             if deadline.passed(clock.now()):
                 return False
-            self._presence.sleep(min(deadline.at, clock.now() + self._check_every))
+            sleep(self._presence, min(deadline.at, clock.now() + self._check_every))
         return True
 
     def _watch_over(self, grant: Grant, healthy: runtime.Work[bool]) -> runtime.Work[None]:

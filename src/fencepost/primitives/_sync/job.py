@@ -16,7 +16,8 @@ from fencepost.errors import FencepostError, Lost, Unavailable, Uncertain
 from fencepost.primitives._sync.acquirable import Block, give_back, give_up
 from fencepost.session._sync.grant import Grant
 from fencepost.session._sync.limit import Limit
-from fencepost.session._sync.presence import LONGEST_SLEEP, Presence
+from fencepost.session._sync.persistence import LONGEST_SLEEP, sleep
+from fencepost.session._sync.presence import Presence
 from fencepost.session._sync.pursuit import obtain
 from fencepost.session._sync.record import Record
 
@@ -85,7 +86,7 @@ class Run:
                 runtime.shielded(give_back([self.grant]))
                 raise
 
-    def check_over(self) -> None:
+    def _check_over(self) -> None:
         """Raise if it is not over when the next one is to come: nobody else could begin a tick, and nobody would know.
 
         Whose block was never entered is given back, as failed.
@@ -197,7 +198,7 @@ class Job:
             self._presence.check_open()
             while (left := tick - time.time()) > 0:
                 # A wall clock may be set: look again now and then.
-                self._presence.sleep(clock.now() + min(left, 1.0))
+                sleep(self._presence, clock.now() + min(left, 1.0))
             try:
                 run = self.begin(tick)
             except (Unavailable, Uncertain):
@@ -205,5 +206,5 @@ class Job:
                 run = None
             if run is not None:
                 yield run
-                run.check_over()
+                run._check_over()
             tick = self._schedule.after(max(time.time(), tick))

@@ -10,6 +10,7 @@ from fencepost.core.permit import check_count
 from fencepost.core.rate import Rate
 from fencepost.errors import AcquireTimeout, Unsupported
 from fencepost.session._sync.limit import Call
+from fencepost.session._sync.persistence import sleep
 from fencepost.session._sync.presence import Presence
 
 
@@ -46,7 +47,7 @@ class RateLimit:
                 raise AcquireTimeout(
                     f"rate limit '{self.name}' not passed in time: the next is allowed in {wait:.3f} s"
                 )
-            self._presence.sleep(clock.now() + wait)
+            sleep(self._presence, clock.now() + wait)
 
     def _try(self, weight: int, back_by: float) -> float:
         if check_count(weight, "weight") > self._rate.burst:

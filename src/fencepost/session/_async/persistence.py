@@ -11,10 +11,20 @@ if TYPE_CHECKING:
     from fencepost.session._async.presence import AsyncPresence
 
 T = TypeVar("T")
+LONGEST_SLEEP = 1.0
 
 
 def pause(presence: "AsyncPresence", attempt: int) -> float:
     return backoff(attempt, presence.dice(), first=presence.terms.span / 60, most=presence.terms.span / 6)
+
+
+async def sleep(presence: "AsyncPresence", until: float) -> None:
+    """Until that instant of its clock. `SessionClosed` if it is closed meanwhile: heard of within a second."""
+    clock = presence.clock
+    while (now := clock.now()) < until:
+        presence.check_open()
+        await clock.wait(runtime.Event(), min(until, now + LONGEST_SLEEP))
+    presence.check_open()
 
 
 async def persistently(presence: "AsyncPresence", work: runtime.Work[T]) -> T:
@@ -32,4 +42,4 @@ async def persistently(presence: "AsyncPresence", work: runtime.Work[T]) -> T:
             attempt += 1
             if again_at >= give_up_at or again_at - failed_at >= runtime.time_left():
                 raise
-            await presence.sleep(again_at)
+            await sleep(presence, again_at)

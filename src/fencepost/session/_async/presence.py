@@ -27,8 +27,6 @@ from fencepost.session.credence import Credence
 from fencepost.session.farewell import expect_close
 from fencepost.session.statistics import Statistics, Tally
 
-LONGEST_SLEEP = 1.0
-
 
 class AsyncPresence:
     """One lease at a time at one engine.
@@ -169,14 +167,6 @@ class AsyncPresence:
             if self._home is not None:
                 raise SessionClosed("this session belongs to another event loop: connect again in this one")
             self._home = home
-
-    async def sleep(self, until: float) -> None:
-        """Until that instant of its clock. `SessionClosed` if it is closed meanwhile: heard of within a second."""
-        clock = self.clock
-        while (now := clock.now()) < until:
-            self.check_open()
-            await clock.wait(runtime.Event(), min(until, now + LONGEST_SLEEP))
-        self.check_open()
 
     def _begin_anew(self) -> None:
         """After a fork, with an engine of our own."""

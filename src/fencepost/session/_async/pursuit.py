@@ -13,7 +13,7 @@ from fencepost.errors import Conflict, EngineError, Refused, Unavailable, Uncert
 from fencepost.session._async.grant import AsyncGrant
 from fencepost.session._async.keeper import AsyncKeeper
 from fencepost.session._async.limit import AsyncLimit
-from fencepost.session._async.persistence import pause
+from fencepost.session._async.persistence import pause, sleep
 from fencepost.session._async.presence import AsyncPresence
 
 # How many leases in a row may be lost within their first span before the engine is called unusable.
@@ -123,7 +123,7 @@ async def _open(presence: AsyncPresence, until: float) -> AsyncKeeper:
             attempt += 1
             if not presence.had_lease or again_at >= until:
                 raise
-            await presence.sleep(again_at)
+            await sleep(presence, again_at)
 
 
 async def _claim(

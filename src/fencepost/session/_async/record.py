@@ -15,7 +15,7 @@ from fencepost.core.deadline import Deadline
 from fencepost.core.malformed import Malformed, are_texts, read_json
 from fencepost.errors import EngineError, Refused, Unavailable, Uncertain, Unsupported
 from fencepost.session._async.limit import AsyncCall
-from fencepost.session._async.persistence import persistently
+from fencepost.session._async.persistence import persistently, sleep
 
 if TYPE_CHECKING:
     from fencepost.session._async.presence import AsyncPresence
@@ -109,7 +109,7 @@ class AsyncRecord:
             pause = backoff(attempt, dice(), first=0.001, most=span / 10)
             attempt += 1
             pause = min(pause, runtime.time_left())
-            await self._presence.sleep(min(now() + pause, deadline.at))
+            await sleep(self._presence, min(now() + pause, deadline.at))
 
     async def _read_again(self, unsure: list[str] | None) -> Seen:
         try:

@@ -11,10 +11,20 @@ if TYPE_CHECKING:
     from fencepost.session._sync.presence import Presence
 
 T = TypeVar("T")
+LONGEST_SLEEP = 1.0
 
 
 def pause(presence: "Presence", attempt: int) -> float:
     return backoff(attempt, presence.dice(), first=presence.terms.span / 60, most=presence.terms.span / 6)
+
+
+def sleep(presence: "Presence", until: float) -> None:
+    """Until that instant of its clock. `SessionClosed` if it is closed meanwhile: heard of within a second."""
+    clock = presence.clock
+    while (now := clock.now()) < until:
+        presence.check_open()
+        clock.wait(runtime.Event(), min(until, now + LONGEST_SLEEP))
+    presence.check_open()
 
 
 def persistently(presence: "Presence", work: runtime.Work[T]) -> T:
@@ -32,4 +42,4 @@ def persistently(presence: "Presence", work: runtime.Work[T]) -> T:
             attempt += 1
             if again_at >= give_up_at or again_at - failed_at >= runtime.time_left():
                 raise
-            presence.sleep(again_at)
+            sleep(presence, again_at)

@@ -13,7 +13,7 @@ from fencepost.errors import Conflict, EngineError, Refused, Unavailable, Uncert
 from fencepost.session._sync.grant import Grant
 from fencepost.session._sync.keeper import Keeper
 from fencepost.session._sync.limit import Limit
-from fencepost.session._sync.persistence import pause
+from fencepost.session._sync.persistence import pause, sleep
 from fencepost.session._sync.presence import Presence
 
 # How many leases in a row may be lost within their first span before the engine is called unusable.
@@ -123,7 +123,7 @@ def _open(presence: Presence, until: float) -> Keeper:
             attempt += 1
             if not presence.had_lease or again_at >= until:
                 raise
-            presence.sleep(again_at)
+            sleep(presence, again_at)
 
 
 def _claim(

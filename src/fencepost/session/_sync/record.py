@@ -15,7 +15,7 @@ from fencepost.core.deadline import Deadline
 from fencepost.core.malformed import Malformed, are_texts, read_json
 from fencepost.errors import EngineError, Refused, Unavailable, Uncertain, Unsupported
 from fencepost.session._sync.limit import Call
-from fencepost.session._sync.persistence import persistently
+from fencepost.session._sync.persistence import persistently, sleep
 
 if TYPE_CHECKING:
     from fencepost.session._sync.presence import Presence
@@ -109,7 +109,7 @@ class Record:
             pause = backoff(attempt, dice(), first=0.001, most=span / 10)
             attempt += 1
             pause = min(pause, runtime.time_left())
-            self._presence.sleep(min(now() + pause, deadline.at))
+            sleep(self._presence, min(now() + pause, deadline.at))
 
     def _read_again(self, unsure: list[str] | None) -> Seen:
         try:
