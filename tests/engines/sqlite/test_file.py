@@ -14,6 +14,7 @@ from fencepost.contract.answer import Gone, Renewal
 from fencepost.core.url import Url, parse_url
 from fencepost.engines.sqlite import gate
 from fencepost.engines.sqlite._sync.engine import Engine
+from fencepost.engines.sqlite.origin import APPLICATION, check_origin
 from fencepost.engines.sqlite.store import Store
 from fencepost.errors import FencepostWarning, Refused, Unavailable
 from tests.engines.sqlite.conftest import MakeUser
@@ -22,9 +23,41 @@ from tests.support.sqlite.shut import shut_gate
 pytestmark = pytest.mark.unit
 
 
-def test_after_the_state_file_was_deleted_the_old_lease_is_gone_and_tokens_go_on(
-    path: Path, user: MakeUser, monkeypatch: pytest.MonkeyPatch
-) -> None:
+# What somebody may have at a path that is mistyped.
+THEIRS = {
+    "text": b"what they wrote " * 100,
+    "short text": b"x",
+    "zeros": bytes(4096),
+    "database": None,
+    "torn database": b"SQLite format 3\0" + b"torn" * 1000,
+}
+
+
+def put(path: Path, contents: bytes | None) -> None:
+    """None is a database."""
+    path.unlink(missing_ok=True)
+    path.parent.mkdir(exist_ok=True)
+    if contents is not None:
+        path.write_bytes(contents)
+        return
+    with closing(sqlite3.connect(path)) as theirs, theirs:
+        theirs.execute("CREATE TABLE customer (name TEXT)")
+
+
+def damage(path: Path) -> None:
+    """Behind the header, by which it is known."""
+    with path.open("r+b") as file:
+        file.seek(1024)
+        file.write(b"damage" * 1000)
+
+
+def reboot(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    other_boot = folder / "boot_id"
+    other_boot.write_text("11111111-2222-3333-4444-555555555555\n")
+    monkeypatch.setattr(gate, "BOOT_ID", other_boot)
+
+
+def test_after_the_state_file_was_deleted_the_old_lease_is_gone_and_tokens_go_on(path: Path, user: MakeUser, monkeypatch: pytest.MonkeyPatch) -> None:
     old, other = user(), user()
     before = old.token("it")
     path.unlink()
@@ -111,9 +144,7 @@ def test_leases_of_another_boot_are_discarded_and_tokens_go_on(
     one = user()
     before = one.token("it")
     one.engine.close()
-    other_boot = tmp_path / "boot_id"
-    other_boot.write_text("11111111-2222-3333-4444-555555555555\n")
-    monkeypatch.setattr(gate, "BOOT_ID", other_boot)
+    reboot(tmp_path, monkeypatch)
     if gate_is_lost:
         path.with_name("locks.db-gate").unlink()
     else:
@@ -129,10 +160,8 @@ def test_a_state_file_torn_by_a_power_cut_is_discarded_without_being_opened(
     one = user()
     before = one.token("it")
     one.engine.close()
-    path.write_bytes(b"torn" * 1000)
-    other_boot = tmp_path / "boot_id"
-    other_boot.write_text("11111111-2222-3333-4444-555555555555\n")
-    monkeypatch.setattr(gate, "BOOT_ID", other_boot)
+    damage(path)
+    reboot(tmp_path, monkeypatch)
     assert user().token("it") > before
     assert not list(path.parent.glob("*corrupt*"))
 
@@ -151,13 +180,13 @@ def test_no_token_is_minted_above_what_a_reboot_would_remember(
         assert token <= max(durable) <= token + 2 * hours
 
 
-def test_a_file_that_is_no_database_is_set_aside_with_a_warning(path: Path, user: MakeUser) -> None:
-    path.parent.mkdir()
-    path.write_bytes(b"this was something else once " * 100)
+def test_lock_state_that_is_damaged_is_set_aside_with_a_warning(path: Path, user: MakeUser) -> None:
+    user().engine.close()
+    damage(path)
     with pytest.warns(FencepostWarning, match=r"locks\.db' was corrupt.*locks\.db\.corrupt-\d{8}T\d{6}"):
         one = user()
     (aside,) = path.parent.glob("locks.db.corrupt-*")
-    assert aside.read_bytes().startswith(b"this was something else once")
+    assert b"damage" in aside.read_bytes()
     assert one.token("it") > 0
 
 
@@ -166,9 +195,7 @@ def test_damage_under_an_open_engine_ends_its_leases(path: Path, user: MakeUser)
     one.token("it")
     for words in ("wal_checkpoint(TRUNCATE)", "shrink_memory"):
         one.engine._store.execute(f"PRAGMA {words}").fetchall()
-    with path.open("r+b") as file:
-        file.seek(1024)
-        file.write(b"damage" * 1000)
+    damage(path)
     with pytest.warns(FencepostWarning, match="was corrupt"):
         assert isinstance(one.engine.claim(one.request("other"), wait=True), Gone)
     one.renew_holder()
@@ -176,15 +203,88 @@ def test_damage_under_an_open_engine_ends_its_leases(path: Path, user: MakeUser)
     assert one.token("it") > 0
 
 
-def test_a_database_of_something_else_is_refused_and_left_alone(path: Path, user: MakeUser) -> None:
-    path.parent.mkdir()
-    with sqlite3.connect(path) as theirs:
-        theirs.execute("CREATE TABLE customer (name TEXT)")
-    theirs.close()
+@pytest.mark.parametrize("asked", [lambda s: list(s.names()), lambda s: s.lock("a").acquire()], ids=["look", "lock"])
+@pytest.mark.parametrize("contents", THEIRS.values(), ids=THEIRS)
+def test_a_file_of_something_else_is_refused_and_nothing_is_made_beside_it(path: Path, contents: bytes | None, asked: Callable[[fencepost.Session], object]) -> None:
+    put(path, contents)
     before = path.read_bytes()
-    with pytest.raises(Refused, match="database of something else"):
-        user()
+    with closing(fencepost.connect(f"sqlite://{path}")) as session:
+        for _ in range(2):
+            with pytest.raises(Refused, match="of something else, and was left as it is: choose another path"):
+                asked(session)
+        with pytest.raises(Refused, match="of something else"):
+            session.election("a").leader()
     assert path.read_bytes() == before
+    assert list(path.parent.iterdir()) == [path]
+
+
+@pytest.mark.parametrize("contents", THEIRS.values(), ids=THEIRS)
+def test_a_file_of_something_else_outlives_a_reboot_also_beside_a_gate(path: Path, user: MakeUser, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, contents: bytes | None) -> None:
+    user().engine.close()
+    put(path, contents)
+    before = path.read_bytes()
+    reboot(tmp_path, monkeypatch)
+    for _ in range(2):
+        with pytest.raises(Refused, match="of something else"):
+            user()
+    assert path.read_bytes() == before
+    assert not list(path.parent.glob("*-20*"))
+
+
+@pytest.mark.parametrize("contents", THEIRS.values(), ids=THEIRS)
+def test_a_file_of_something_else_in_place_of_an_open_one_is_left_alone(path: Path, user: MakeUser, tmp_path: Path, contents: bytes | None) -> None:
+    one = user()
+    one.token("it")
+    put(tmp_path / "theirs", contents)
+    os.replace(tmp_path / "theirs", path)
+    before = path.read_bytes()
+    with pytest.raises(Refused, match="of something else"):
+        one.engine.claim(one.request("it"), wait=True)
+    assert path.read_bytes() == before
+
+
+def test_what_it_is_known_by_is_in_the_file_from_the_first_moment(path: Path, user: MakeUser) -> None:
+    """The write-ahead log of a killed process may be lost, and the file must still be ours."""
+    user()
+    assert path.read_bytes()[:16] == b"SQLite format 3\0"
+    assert int.from_bytes(path.read_bytes()[68:72]) == APPLICATION
+
+
+def test_lock_state_that_lost_its_log_is_ours_still(path: Path, user: MakeUser) -> None:
+    user()
+    path.with_name("locks.db-gate").unlink()
+    before = path.read_bytes()
+    for file in path.parent.glob("locks.db*"):
+        if file.is_file():
+            file.unlink()
+    path.write_bytes(before)
+    assert user().token("it") > 0
+
+
+def test_an_empty_file_becomes_lock_state(path: Path, user: MakeUser) -> None:
+    path.parent.mkdir()
+    path.touch()
+    assert user().token("it") > 0
+
+
+def test_a_look_at_the_file_ends_no_lock_that_sqlite_has_on_it(path: Path, user: MakeUser) -> None:
+    """Closing any descriptor of a file ends all locks that this process has on it."""
+    user()
+    locks = Path("/proc/locks")
+    inode = f":{path.stat().st_ino} "
+    before = [line for line in locks.read_text().splitlines() if inode in line]
+    assert before
+    check_origin(str(path))
+    assert [line for line in locks.read_text().splitlines() if inode in line] == before
+
+
+def test_a_file_of_something_else_in_place_of_the_gate_is_refused_and_left_alone(path: Path, user: MakeUser) -> None:
+    path.parent.mkdir()
+    theirs = path.with_name("locks.db-gate")
+    theirs.write_text("their work")
+    with pytest.raises(Refused, match=r"locks\.db-gate' is a file of something else"):
+        user()
+    assert theirs.read_text() == "their work"
 
 
 def test_a_database_that_is_refused_is_not_left_open(path: Path) -> None:

@@ -16,6 +16,7 @@ from fencepost.core.malformed import is_integer, is_text
 from fencepost.drivers.sqlite import JOURNALS, check_journals, check_schema
 from fencepost.engines.sqlite.inheritance import never_close
 from fencepost.engines.sqlite.location import check_owner, make_folder
+from fencepost.engines.sqlite.origin import check_origin
 from fencepost.errors import Refused
 
 T = TypeVar("T")
@@ -28,7 +29,9 @@ class CellFile:
     """One connection, used by one thread at a time."""
 
     def __init__(self, path: str, patience: float) -> None:
-        self.path = path
+        """`path` is that of the lock state."""
+        self._beside = path
+        self.path = path + "-cells"
         self._patience = patience
         self._connection: sqlite3.Connection | None = None
         # Device and inode of the file that is open.
@@ -110,6 +113,9 @@ class CellFile:
             connection, self._connection = self._connection, None
             connection.close()
         if self._connection is None:
+            if not os.path.lexists(self.path):
+                # Nothing is made beside what is somebody else's.
+                check_origin(self._beside)
             make_folder(os.path.dirname(self.path))
             os.close(os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600))
             check_journals(self.path)

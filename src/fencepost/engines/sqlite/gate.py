@@ -29,6 +29,7 @@ from fencepost._runtime.state import StateLock
 from fencepost.core.token import next_token
 from fencepost.engines.sqlite.inheritance import let_go_after_fork
 from fencepost.engines.sqlite.location import check_owner, make_folder
+from fencepost.errors import Refused
 
 T = TypeVar("T")
 SIZE = 40960
@@ -225,6 +226,9 @@ class Gate:
             os.close(fd)
 
     def _prepare(self) -> None:
+        kind = os.pread(self._fd, 8, 8 * KIND)
+        if any(kind) and kind != MAGIC.to_bytes(8, sys.byteorder):
+            raise Refused(f"'{self.path}' is a file of something else: choose another path for lock state")
         # Real blocks, never a hole: writing through the map to a full disk would kill the process.
         os.posix_fallocate(self._fd, 0, SIZE)
         os.ftruncate(self._fd, SIZE)

@@ -2,7 +2,6 @@
 
 import os
 import sqlite3
-import stat
 import time
 import warnings
 from collections.abc import Callable
@@ -14,13 +13,13 @@ from fencepost.engines.sqlite import sql
 from fencepost.engines.sqlite.gate import DEVICE, INODE, LOW, Gate, boot_id
 from fencepost.engines.sqlite.inheritance import never_close
 from fencepost.engines.sqlite.location import check_owner
+from fencepost.engines.sqlite.origin import APPLICATION, check_origin
 from fencepost.engines.sqlite.relay import Tracks
 from fencepost.engines.sqlite.sql import SCHEMA, STATEMENTS, without_numbers
 from fencepost.engines.sqlite.trouble import is_damage, is_no_text
 from fencepost.errors import FencepostWarning, Refused
 
 T = TypeVar("T")
-APPLICATION = 0x66656E63
 VERSION = 3
 # Only for strangers who open the file past the gate.
 BUSY = 0.1
@@ -45,6 +44,9 @@ class Store:
 
     def alone(self, work: Callable[..., T], *args: Any) -> T:
         """What `work` returns, done on the open file inside the gate; `Occupied` if somebody else is there."""
+        if self._connection is None and _is_missing(self.gate.path):
+            # Nothing is made beside what is somebody else's.
+            check_origin(self.path)
         result: T = self.gate.alone(self.run, work, *args)
         return result
 
@@ -67,6 +69,7 @@ class Store:
                 return work(*args)
             if not is_damage(error):
                 raise
+            check_origin(self.path)
             self._set_aside("corrupt")
             self._open()
             return work(*args)
@@ -118,6 +121,7 @@ class Store:
         # Whoever is behind another gate by now may have made the file at the path.
         gate.check()
         self._check_owners()
+        check_origin(self.path)
         if gate.rebooted:
             # Leases died with the boot, and what was not yet on disk then may be torn.
             self._discard()
@@ -157,7 +161,7 @@ class Store:
         ((version,),) = execute("PRAGMA user_version")
         # Once more: what was not there before, somebody else may have put there meanwhile.
         self._check_owners()
-        made = application == 0 and not execute("SELECT 1 FROM sqlite_schema").fetchall()
+        made = application in (0, APPLICATION) and not execute("SELECT 1 FROM sqlite_schema").fetchall()
         if made:
             self._make(connection)
         elif application != APPLICATION:
@@ -206,20 +210,21 @@ class Store:
         return True
 
     def _make(self, connection: sqlite3.Connection) -> None:
+        # What it is known by is in the file itself, and on disk, before anything is in the write-ahead log.
+        connection.execute("PRAGMA synchronous = FULL")
+        connection.execute(f"PRAGMA application_id = {APPLICATION}")
+        connection.execute("PRAGMA synchronous = OFF")
         connection.execute("PRAGMA journal_mode = WAL")
         connection.executescript(
-            f"BEGIN; {SCHEMA} PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {VERSION};"
+            f"BEGIN; {SCHEMA} PRAGMA user_version = {VERSION};"
             f"INSERT INTO life VALUES ('{boot_id()}', {self.gate.ceiling}, 0); COMMIT;"
         )
 
     def _status(self) -> os.stat_result | None:
         try:
-            status = os.stat(self.path)
+            return os.stat(self.path)
         except FileNotFoundError:
             return None
-        if not stat.S_ISREG(status.st_mode):
-            raise Refused(f"lock state '{self.path}' is not a file: choose another path")
-        return status
 
     def _check_owners(self) -> None:
         check_owner(*(self.path + ending for ending in BESIDE))

@@ -18,8 +18,8 @@ T = TypeVar("T")
 
 class Cells:
     def __init__(self, path: str, clock: runtime.Clock, patience: float) -> None:
-        self._path = path + "-cells"
-        self._file = CellFile(self._path, patience)
+        self._file = CellFile(path, patience)
+        self._path = self._file.path
         self._mail = self._path + "-mail"
         self._sender = Mailbox(self._mail)
         self._now = clock.now
