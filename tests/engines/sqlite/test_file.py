@@ -3,6 +3,7 @@
 import os
 import sqlite3
 import time
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
@@ -57,7 +58,9 @@ def reboot(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gate, "BOOT_ID", other_boot)
 
 
-def test_after_the_state_file_was_deleted_the_old_lease_is_gone_and_tokens_go_on(path: Path, user: MakeUser, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_after_the_state_file_was_deleted_the_old_lease_is_gone_and_tokens_go_on(
+    path: Path, user: MakeUser, monkeypatch: pytest.MonkeyPatch
+) -> None:
     old, other = user(), user()
     before = old.token("it")
     path.unlink()
@@ -205,7 +208,9 @@ def test_damage_under_an_open_engine_ends_its_leases(path: Path, user: MakeUser)
 
 @pytest.mark.parametrize("asked", [lambda s: list(s.names()), lambda s: s.lock("a").acquire()], ids=["look", "lock"])
 @pytest.mark.parametrize("contents", THEIRS.values(), ids=THEIRS)
-def test_a_file_of_something_else_is_refused_and_nothing_is_made_beside_it(path: Path, contents: bytes | None, asked: Callable[[fencepost.Session], object]) -> None:
+def test_a_file_of_something_else_is_refused_and_nothing_is_made_beside_it(
+    path: Path, contents: bytes | None, asked: Callable[[fencepost.Session], object]
+) -> None:
     put(path, contents)
     before = path.read_bytes()
     with closing(fencepost.connect(f"sqlite://{path}")) as session:
@@ -219,7 +224,9 @@ def test_a_file_of_something_else_is_refused_and_nothing_is_made_beside_it(path:
 
 
 @pytest.mark.parametrize("contents", THEIRS.values(), ids=THEIRS)
-def test_a_file_of_something_else_outlives_a_reboot_also_beside_a_gate(path: Path, user: MakeUser, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, contents: bytes | None) -> None:
+def test_a_file_of_something_else_outlives_a_reboot_also_beside_a_gate(
+    path: Path, user: MakeUser, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, contents: bytes | None
+) -> None:
     user().engine.close()
     put(path, contents)
     before = path.read_bytes()
@@ -232,7 +239,9 @@ def test_a_file_of_something_else_outlives_a_reboot_also_beside_a_gate(path: Pat
 
 
 @pytest.mark.parametrize("contents", THEIRS.values(), ids=THEIRS)
-def test_a_file_of_something_else_in_place_of_an_open_one_is_left_alone(path: Path, user: MakeUser, tmp_path: Path, contents: bytes | None) -> None:
+def test_a_file_of_something_else_in_place_of_an_open_one_is_left_alone(
+    path: Path, user: MakeUser, tmp_path: Path, contents: bytes | None
+) -> None:
     one = user()
     one.token("it")
     put(tmp_path / "theirs", contents)
