@@ -7,8 +7,8 @@ import pytest
 
 import fencepost
 from fencepost import Lost, Unavailable, Uncertain
-from fencepost.contract.answer import Queued
-from fencepost.core.claim import Ask
+from fencepost.contract.answer import Busy, Granted, Queued
+from fencepost.core.claim import Ask, Mode, Request
 from fencepost.engines.consul._sync.engine import ConsulEngine
 from fencepost.engines.consul.key import lock_of
 from fencepost.testing.condition import until
@@ -18,7 +18,7 @@ from tests.support.engine import engine_as
 from tests.support.line import Line
 from tests.support.renewal import renew
 
-from .conftest import LASTING, PATIENCE, at
+from .conftest import LASTING, PATIENCE, Connect, at
 
 # Of one whose lease ends in the test. A call has a third of it.
 ENDING = 3.0
@@ -206,6 +206,56 @@ def test_readers_keep_others_out_after_the_first_of_them_died(agent: Agent, url:
         assert kept.held
         kept.release()
         writer.lock("a").acquire(timeout=PATIENCE).release()
+
+
+@pytest.mark.parametrize("limit", [3, 9], ids=["over the limit", "another limit"])
+def test_permits_keep_others_to_their_limit_after_the_first_holder_died(limit: int, agent: Agent, url: str) -> None:
+    with (
+        fencepost.connect(url, ttl=LASTING) as survivor,
+        fencepost.connect(url, ttl=LASTING) as other,
+        fencepost.connect(f"{url}&lock_delay=0", ttl=LASTING, holder="dying") as dying,
+    ):
+        dying.semaphore("a", limit=3).acquire()
+        kept = survivor.semaphore("a", limit=3, weight=2).acquire(timeout=0)
+        agent.call("PUT", f"/v1/session/destroy/{session_of(agent, 'dying')}")
+        permits = other.semaphore("a", limit=limit, weight=3)
+        if limit == 3:
+            assert permits.try_acquire() is None
+        else:
+            with pytest.raises(fencepost.Conflict):
+                permits.try_acquire()
+        assert [each.claim.token for each in survivor.look("a").holders] == [kept.token]
+        renew(survivor)
+        assert kept.held
+        other.semaphore("a", limit=3).acquire(timeout=0).release()
+        kept.release()
+        other.semaphore("a", limit=3, weight=3).acquire(timeout=PATIENCE).release()
+
+
+def test_a_permit_over_the_limit_whose_reply_was_lost_is_not_granted_when_asked_again(
+    connect: Connect, agent: Agent
+) -> None:
+    (one, first), (two, survivor), (three, late) = connect("first"), connect("survivor"), connect("late")
+    permit, rest, all_of_it = (Ask("a", Mode.COUNTED, weight, 3) for weight in (1, 2, 3))
+    assert isinstance(one.claim(Request(first, 1, (permit,)), wait=False), Granted)
+    assert isinstance(two.claim(Request(survivor, 1, (rest,)), wait=False), Granted)
+    # As if its session had ended that had it locked for all.
+    agent.call("DELETE", "/v1/kv/a/.lock")
+    store: Any = three._store
+    transact = store.transact
+
+    def deaf(operations: Any) -> Any:
+        transact(operations)
+        store.transact = transact
+        raise Unavailable("the reply was lost")
+
+    store.transact = deaf
+    request = Request(late, 1, (all_of_it,))
+    with pytest.raises(Unavailable):
+        three.claim(request, wait=False)
+    assert isinstance(three.claim(request, wait=False), Busy)
+    found = agent.keys()
+    assert not any(key.startswith("a/") and late.id in key for key in found)
 
 
 def test_a_key_deleted_by_hand_is_a_loss_that_is_told_at_the_next_renewal(agent: Agent, url: str) -> None:

@@ -200,6 +200,21 @@ def test_one_who_took_the_name_alone_while_others_shared_it_unseen_does_not_hold
     assert verbs(next_step({"a": view}, 0)) == [("check-index", None), ("delete", None)]
 
 
+@pytest.mark.parametrize("limit", [2, 9], ids=["over the limit", "another limit"])
+def test_a_permit_taken_while_others_were_held_unseen_does_not_hold(limit: int) -> None:
+    """Whoever held the lock key for all has died, and so the name looked free."""
+    first = Record(request(1, Mode.COUNTED), 5, 0, granted=True)
+    late = Request(Holder("late", "late"), 2, (Ask("a", Mode.COUNTED, 2, limit),))
+    taken = Record(late, 5, 0, granted=True)
+    pairs = seen(place(first, 7), place(taken, 9), locked(shared_by(taken), 9, "s2"))
+    view = view_of("a", "a/.lock", pairs)
+    assert tokens_of(first.request, {"a": view}) == (7,)
+    assert tokens_of(late, {"a": view}) is None
+    (checked, removed) = next_step({"a": view}, 0) or ()
+    assert checked == at_index(place_of("a/.lock", "late", 2), 9)
+    assert removed == delete(place_of("a/.lock", "late", 2))
+
+
 def test_readers_whose_keeper_died_lock_the_key_for_another() -> None:
     reader = Record(request(1, Mode.SHARED), 5, 0, granted=True)
     view = view_of("a", "a/.lock", seen(place(reader, 7)))

@@ -26,6 +26,9 @@ from fencepost.engines.consul.transaction import (
     unchanged,
 )
 
+# How many keys one step removes: each takes two operations of a transaction.
+MOST_REMOVED = 50
+
 
 class Member(NamedTuple):
     """A request as one name knows it: with the key that it has there, and with its token if it holds the name."""
@@ -54,8 +57,8 @@ class View:
     stranger: bool = False
     # The lock key is locked by one who shares the name, or did.
     shared: bool = False
-    # Somebody locked the name for itself alone while others shared it unseen: it does not hold.
-    wrong: bool = False
+    # Keys of those who took the name while others held it unseen, and have no room beside them: they do not hold.
+    wrong: list[Pair] = field(default_factory=list)
 
     @property
     def foreign(self) -> bool:
@@ -99,9 +102,7 @@ def view_of(name: str, key: str, pairs: Mapping[str, Pair]) -> View:
         elif record is not None:
             view.dead.append(pair)
     members.sort(key=lambda member: member.turn)
-    view.holders = sorted(
-        (member for member in members if member.token is not None), key=lambda member: member.token or 0
-    )
+    claiming = [member for member in members if member.token is not None]
     alone: Member | None = None
     found = view.lock
     if found is not None and found.session:
@@ -109,18 +110,36 @@ def view_of(name: str, key: str, pairs: Mapping[str, Pair]) -> View:
         view.shared = is_shared(found.value)
         view.stranger = record is None and not view.shared
         if record is not None:
-            view.wrong = bool(view.holders)
             alone = Member(record, found, found.modified)
+            claiming.append(alone)
     elif found is not None and (_record(found, name) is not None or is_shared(found.value)):
         view.dead.append(found)
-    if alone is not None and not view.wrong:
-        view.holders = [alone]
-    view.waiters = [
-        member
-        for member in members
-        if member.token is None and not (alone is not None and not view.wrong and member.record.key == alone.record.key)
-    ]
+    view.holders, view.wrong = _parted(name, claiming)
+    holding_alone = alone.record.key if alone is not None and alone.pair not in view.wrong else None
+    view.waiters = [member for member in members if member.token is None and member.record.key != holding_alone]
     return view
+
+
+def _parted(name: str, claiming: list[Member]) -> tuple[list[Member], list[Pair]]:
+    """Those that hold the name, and the keys of those that were let in though there was no room beside them.
+
+    Who holds was there first: when the one dies that kept the lock key for all who share the name, it looks free.
+    """
+    by_token = sorted(claiming, key=lambda member: member.token or 0)
+    asks = [member.record.claim(name, None).ask for member in by_token]
+    if not asks or admits(asks[:-1], asks[-1]):
+        # Then there was room for each of those before, too.
+        return by_token, []
+    holders: list[Member] = []
+    wrong: list[Pair] = []
+    holding: list[Ask] = []
+    for member, ask in zip(by_token, asks, strict=True):
+        if admits(holding, ask):
+            holders.append(member)
+            holding.append(ask)
+        else:
+            wrong.append(member.pair)
+    return holders, wrong
 
 
 def _record(pair: Pair, name: str) -> Record | None:
@@ -181,8 +200,8 @@ def is_open_to(request: Request, views: Mapping[str, View]) -> bool:
 def next_step(views: Mapping[str, View], now: float) -> list[Operation] | None:
     """What is to be done about these names: put right what is wrong, grant to whoever is next, tidy up. One thing."""
     for view in views.values():
-        if view.wrong and view.lock is not None:
-            return [unchanged(view.lock), delete(view.key)]
+        if view.wrong:
+            return _without(view.wrong)
     holding = {name: view.holding() for name, view in views.items()}
     waiting = {
         member.record.key: member for view in views.values() for member in view.waiters if _is_whole(member, views)
@@ -200,8 +219,12 @@ def next_step(views: Mapping[str, View], now: float) -> list[Operation] | None:
             return [unchanged(view.lock), delete(view.key)]
     for view in views.values():
         if view.dead:
-            return [operation for pair in view.dead[:50] for operation in (unchanged(pair), delete(pair.key))]
+            return _without(view.dead)
     return None
+
+
+def _without(pairs: list[Pair]) -> list[Operation]:
+    return [operation for pair in pairs[:MOST_REMOVED] for operation in (unchanged(pair), delete(pair.key))]
 
 
 def _is_whole(member: Member, views: Mapping[str, View]) -> bool:
