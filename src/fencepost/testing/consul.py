@@ -73,7 +73,8 @@ class Agent(ServerProcess):
         return found if status == 200 else []
 
     def empty(self) -> None:
-        """Leave neither keys nor sessions."""
+        """Leave neither keys nor sessions, nor the lock delay of what a session had that is ended before its keys."""
+        self.call("DELETE", "/v1/kv/?recurse")
         for session in self.sessions():
             self.call("PUT", f"/v1/session/destroy/{session['ID']}")
         self.call("DELETE", "/v1/kv/?recurse")
@@ -137,14 +138,14 @@ def shared_tls() -> Agent:
 
 
 class Cluster:
-    """Servers that elect a leader, with their data on disk."""
+    """Servers that elect a leader, with their data on disk. With `cleanup` they remove one that died, as by default."""
 
-    def __init__(self, count: int = 3) -> None:
+    def __init__(self, count: int = 3, *, cleanup: bool = False) -> None:
         every = [settings(number, server=True, bootstrap_expect=count) for number in range(count)]
-        joined = [f"127.0.0.1:{each['ports']['serf_lan']}" for each in every]
+        self._joined = [f"127.0.0.1:{each['ports']['serf_lan']}" for each in every]
         # A member that is stopped stays a voter: without it, the next one that stops would take the majority with it.
-        autopilot = {"cleanup_dead_servers": False}
-        more = {"retry_join": joined, "retry_interval": "1s", "autopilot": autopilot}
+        autopilot = {} if cleanup else {"cleanup_dead_servers": False}
+        more = {"retry_join": self._joined, "retry_interval": "1s", "autopilot": autopilot}
         self.members = [Agent({**each, **more}, dev=False, alone=False) for each in every]
 
     def __enter__(self) -> Self:
@@ -165,6 +166,11 @@ class Cluster:
     @property
     def hosts(self) -> str:
         return ",".join(f"127.0.0.1:{member.port}" for member in self.members)
+
+    def client(self) -> Agent:
+        """An agent of theirs that is no server; not started yet."""
+        number = len(self.members)
+        return Agent(settings(number, server=False, retry_join=self._joined, retry_interval="1s"), dev=False)
 
     def settle(self, members: Sequence[Agent] | None = None) -> None:
         """Return once a session can be opened at each of these members, of all if none is named."""

@@ -47,10 +47,11 @@ def at(port: int | str, options: str = "") -> str:
 
 @pytest.fixture
 def connect(url: str) -> Iterator[Connect]:
+    """What these have is free at once when their session ends, and nobody hands it over."""
     with ExitStack() as stack:
 
         def connected(label: str) -> tuple[ConsulEngine, Holder]:
-            engine = ConsulEngine(parse_url(url), clock=BootClock(), patience=20)
+            engine = ConsulEngine(parse_url(f"{url}&lock_delay=0"), clock=BootClock(), patience=20)
             holder = Holder(f"id-of-{label}", label)
             engine.lease_open(holder, LASTING)
             stack.callback(engine.close)

@@ -24,6 +24,8 @@ from .conftest import LASTING, PATIENCE, Connect, at
 ENDING = 3.0
 # Of those who give up on an agent that does not answer, which they do after a third of it.
 HALTING = 9.0
+# Of one whose session is ended by hand, and others need not wait for its lease to be over.
+AT_ONCE = "&lock_delay=0"
 
 
 def session_of(agent: Agent, label: str) -> str:
@@ -126,7 +128,10 @@ def test_a_holder_that_is_cut_off_is_told_before_another_is_granted(agent: Agent
 
 
 def test_a_session_destroyed_under_its_holder_is_a_loss_that_is_told(agent: Agent, url: str) -> None:
-    with fencepost.connect(url, ttl=LASTING, holder="victim") as session, fencepost.connect(url, ttl=LASTING) as other:
+    with (
+        fencepost.connect(f"{url}{AT_ONCE}", ttl=LASTING, holder="victim") as session,
+        fencepost.connect(url, ttl=LASTING) as other,
+    ):
         old = session.lock("a").acquire()
         agent.call("PUT", f"/v1/session/destroy/{session_of(agent, 'victim')}")
         new = other.lock("a").acquire(timeout=PATIENCE)
@@ -171,7 +176,10 @@ def test_a_waiter_whose_question_is_cut_off_keeps_its_place(agent: Agent, url: s
 
 
 def test_a_waiter_behind_a_dead_one_is_served(agent: Agent, url: str) -> None:
-    with fencepost.connect(url, ttl=LASTING) as first, fencepost.connect(url, ttl=LASTING, holder="third") as third:
+    with (
+        fencepost.connect(f"{url}{AT_ONCE}", ttl=LASTING) as first,
+        fencepost.connect(url, ttl=LASTING, holder="third") as third,
+    ):
         second = fencepost.connect(url, ttl=LASTING, holder="second")
         held = first.lock("a").acquire()
         dying = threading.Thread(target=refused, args=[second])
@@ -194,7 +202,7 @@ def test_readers_keep_others_out_after_the_first_of_them_died(agent: Agent, url:
     with (
         fencepost.connect(url, ttl=LASTING) as survivor,
         fencepost.connect(url, ttl=LASTING) as writer,
-        fencepost.connect(url, ttl=LASTING, holder="dying") as dying,
+        fencepost.connect(f"{url}{AT_ONCE}", ttl=LASTING, holder="dying") as dying,
     ):
         dying.rwlock("a").read().acquire()
         kept = survivor.rwlock("a").read().acquire(timeout=0)
@@ -213,7 +221,7 @@ def test_permits_keep_others_to_their_limit_after_the_first_holder_died(limit: i
     with (
         fencepost.connect(url, ttl=LASTING) as survivor,
         fencepost.connect(url, ttl=LASTING) as other,
-        fencepost.connect(f"{url}&lock_delay=0", ttl=LASTING, holder="dying") as dying,
+        fencepost.connect(f"{url}{AT_ONCE}", ttl=LASTING, holder="dying") as dying,
     ):
         dying.semaphore("a", limit=3).acquire()
         kept = survivor.semaphore("a", limit=3, weight=2).acquire(timeout=0)

@@ -92,7 +92,7 @@ def test_a_lock_delay_keeps_others_out_after_a_session_ended_and_not_after_a_rel
 
 
 def test_sessions_that_release_leave_nothing_that_is_in_the_way(agent: Agent, url: str) -> None:
-    kind = f"{url}&behavior=release"
+    kind = f"{url}&behavior=release&lock_delay=0"
     with fencepost.connect(kind, ttl=LASTING) as first, fencepost.connect(kind, ttl=LASTING, holder="dying") as dying:
         old = dying.lock("a").acquire()
         dying.rwlock("b").read().acquire()

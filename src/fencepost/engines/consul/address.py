@@ -2,6 +2,7 @@
 
 import ssl
 from dataclasses import dataclass, field
+from math import ceil
 from typing import Any
 from urllib.parse import quote
 
@@ -13,6 +14,8 @@ TLS_PORT = 8501
 OPTIONS = ("prefix", "dc", "ns", "lock_delay", "behavior", "checks", "session_ttl_min")
 BEHAVIORS = ("delete", "release")
 MOST_LOCK_DELAY = 60.0
+# A server ends a session between once and twice its time to live after its last renewal.
+SESSION_OVERRUN = 2.0
 # What a server allows unless told otherwise, and the shortest that makes sense where it was told.
 TTL_MIN = 10.0
 LEAST_TTL = 0.1
@@ -45,19 +48,22 @@ class Address:
     def delay(self, ttl: float) -> float:
         """For how long nobody may lock what a session had that ended before it gave it back, in seconds.
 
-        With checks a session may end before its holder knows; then its lease must be over before anybody else is
-        granted anything. Without them only its time to live ends it, and its holder knows that first.
+        A session may end before its holder knows: it belongs to the node of the agent that opened it, and goes with
+        that when the agent leaves or is removed. Then its lease must be over before anybody else is granted anything.
         """
-        if self.lock_delay is not None:
-            return self.lock_delay
-        return min(ttl, MOST_LOCK_DELAY) if self.checks else 0.0
+        return min(ttl, MOST_LOCK_DELAY) if self.lock_delay is None else self.lock_delay
+
+    @property
+    def overrun(self) -> float:
+        """How many times its ttl a lease may outlive its holder, at most: the session, and then the delay."""
+        return SESSION_OVERRUN + (1.0 if self.lock_delay is None else self.lock_delay / max(self.ttl_min, LEAST_TTL))
 
     def session(self, name: str, ttl: float) -> dict[str, Any]:
         """What the agent is told of a session when it is opened."""
         return {
             "Name": name,
             "TTL": f"{int(ttl * 1000)}ms",
-            "LockDelay": f"{int(self.delay(ttl) * 1000)}ms",
+            "LockDelay": f"{ceil(self.delay(ttl) * 1000)}ms",
             "Behavior": self.behavior,
             "NodeChecks": self.checks,
         }

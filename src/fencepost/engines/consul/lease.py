@@ -5,7 +5,7 @@ from base64 import b64encode
 from typing import Protocol
 
 from fencepost._runtime.state import StateLock
-from fencepost.core.claim import Claim, Request
+from fencepost.core.claim import Claim, Mode, Request
 from fencepost.core.holder import Holder
 from fencepost.engines.consul.key import LEASE, lock_of, place_of
 from fencepost.engines.consul.record import Record
@@ -93,6 +93,15 @@ class Lease:
             entry.tokens.pop(name, None)
             if not entry.tokens:
                 self.entries.pop(serial, None)
+
+    def held_alone(self, entry: Entry) -> list[Claim]:
+        """What the request is known to hold, for itself alone: no more than that is there of it."""
+        if entry.tokens is None or entry.shared or self.is_in_doubt(entry.request.serial):
+            return []
+        if any(ask.mode is not Mode.EXCLUSIVE for ask in entry.request.asks):
+            return []
+        holder, serial, asks, _ = entry.request
+        return [Claim(holder, serial, ask, entry.tokens[ask.name]) for ask in asks if ask.name in entry.tokens]
 
     def next_looks(self, claims: list[Claim], most: int) -> list[Claim]:
         """Those of the claims, `most` at a time and all of them in turn, whose being there is to be looked after."""

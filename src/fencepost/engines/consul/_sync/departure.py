@@ -64,8 +64,7 @@ class Departure:
         """In one transaction, unless one of them is gone or they are too many: then one by one."""
         if len(claims) <= MOST_TOGETHER:
             locks = {claim.name: lock_of(self._prefix, claim.name) for claim in claims}
-            queued = _is_queued(lease, claims[0].serial)
-            removals = [operation for claim in claims for operation in self._removal(claim, queued)]
+            removals = [each for claim in claims for each in self._removal(claim, _is_queued(lease, claim.serial))]
             found = self._store.transact([*removals, *(tree(key) for key in locks.values())])
             if not isinstance(found, Conflict):
                 for claim in claims:

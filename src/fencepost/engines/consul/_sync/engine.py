@@ -6,8 +6,9 @@ key is deleted in between, a server restarts, or another leads. Waiters of fence
 they reached the leader; whoever releases makes the next one the holder in the same transaction. `consul lock` on the
 same key excludes us, and we it; it has no place in our queue and gets the lock when nobody of ours waits.
 
-Limits: a session ends between once and twice its time to live after its last renewal. Beside a read lock of ours
-`consul lock` is kept out by the session of one of the readers; when that one dies, another steps in at a renewal.
+Limits: a session ends between once and twice its time to live after its last renewal, or at once with the agent that
+opened it; its locks are free for others a lock delay later, which is the ttl, and 60 s at most. Beside a read lock of
+ours `consul lock` is kept out by the session of one of the readers; when that one dies, another steps in at a renewal.
 """
 
 import json
@@ -24,13 +25,13 @@ from fencepost.core.traits import Traits
 from fencepost.core.url import Url
 from fencepost.engines.consul import shortcut
 from fencepost.engines.consul._sync.cells import Cells
-from fencepost.engines.consul._sync.departure import Departure
+from fencepost.engines.consul._sync.departure import MOST_TOGETHER, Departure
 from fencepost.engines.consul._sync.downgrade import Downgrade
 from fencepost.engines.consul._sync.limit import Limit
 from fencepost.engines.consul._sync.line import Line
 from fencepost.engines.consul._sync.register import Register
 from fencepost.engines.consul._sync.store import Store
-from fencepost.engines.consul.address import TTL_MIN, locate
+from fencepost.engines.consul.address import SESSION_OVERRUN, TTL_MIN, locate
 from fencepost.engines.consul.audit import why_gone
 from fencepost.engines.consul.key import lock_of, place_of
 from fencepost.engines.consul.lease import Entry, Lease
@@ -67,15 +68,16 @@ class ConsulEngine:
         priority=True,
         cells=True,
         ttl_floor=TTL_MIN,
-        overrun=2.0,
+        overrun=SESSION_OVERRUN + 1.0,
         neighbours=("consul lock",),
     )
 
     def __init__(self, url: Url, *, clock: runtime.Clock, patience: float) -> None:
         self._address = locate(url)
         self._patience = patience
-        if self._address.ttl_min != TTL_MIN:
-            vars(self)["traits"] = replace(self.traits, ttl_floor=self._address.ttl_min)
+        floor, overrun = self._address.ttl_min, self._address.overrun
+        if (floor, overrun) != (TTL_MIN, self.traits.overrun):
+            vars(self)["traits"] = replace(self.traits, ttl_floor=floor, overrun=overrun)
         self._prefix = self._address.prefix
         self._store = Store(self._address, patience)
         self._line = Line(self._store, self._prefix, clock)
@@ -154,6 +156,9 @@ class ConsulEngine:
 
     def _give_back_all(self, lease: Lease) -> None:
         """What a session still has when it is destroyed is kept from others for its lock delay, or left behind."""
+        held = list(chain.from_iterable(map(lease.held_alone, list(lease.entries.values()))))
+        for start in range(0, len(held), MOST_TOGETHER):
+            self._departure.release_all(lease, held[start : start + MOST_TOGETHER])
         for entry in list(lease.entries.values()):
             self._leave(lease, entry.request)
         self._store.transact([delete(lease.key)])
