@@ -1,5 +1,5 @@
-"""A session belongs to the node of the agent that opened it, and goes with that: its holder knows before anybody else is
-granted what it held."""
+"""A session belongs to the node of the agent that opened it, and goes with that: its holder knows before anybody
+else is granted what it held."""
 
 import os
 import signal

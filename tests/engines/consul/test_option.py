@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -137,6 +137,28 @@ def test_consul_lock_waits_for_us_and_we_for_it(agent: Agent, url: str) -> None:
         taken[0].release()
         assert stranger.try_acquire()
         stranger.release()
+
+
+@pytest.mark.unit
+@pytest.mark.parametrize("connect", [fencepost.connect, fencepost.connect_async])
+def test_a_lease_that_no_lock_delay_outlasts_is_refused_with_checks(connect: Callable[..., object]) -> None:
+    with pytest.raises(ValueError, match="use a ttl of 60 s or less, or no checks"):
+        connect("consul://127.0.0.1?checks=serfHealth", ttl=60.5)
+    connect("consul://127.0.0.1?checks=serfHealth", ttl=60)
+    connect("consul://127.0.0.1", ttl=300)
+
+
+@pytest.mark.unit
+@pytest.mark.parametrize(
+    ("options", "ttl", "delay", "overrun"),
+    [("", 10, 10, 3.0), ("", 300, 60, 3.0), ("?lock_delay=0", 10, 0, 2.0), ("?lock_delay=20", 10, 20, 4.0)],
+)
+def test_a_session_is_locked_out_of_for_as_long_as_its_lease_unless_told_otherwise(
+    options: str, ttl: float, delay: float, overrun: float
+) -> None:
+    address = locate(parse_url(f"consul://127.0.0.1{options}"))
+    assert (address.delay(ttl), address.overrun) == (delay, overrun)
+    assert fencepost.connect(f"consul://127.0.0.1{options}", ttl=ttl).traits.overrun == overrun
 
 
 @pytest.mark.unit

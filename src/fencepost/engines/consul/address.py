@@ -53,6 +53,14 @@ class Address:
         """
         return min(ttl, MOST_LOCK_DELAY) if self.lock_delay is None else self.lock_delay
 
+    def check_ttl(self, ttl: float) -> None:
+        if self.checks and ttl > MOST_LOCK_DELAY:
+            raise ValueError(
+                f"with the option 'checks' a session may end long before its ttl of {ttl:g} s is over, and consul "
+                f"keeps others out for {MOST_LOCK_DELAY:g} s at most: use a ttl of {MOST_LOCK_DELAY:g} s or less, "
+                "or no checks"
+            )
+
     @property
     def overrun(self) -> float:
         """How many times its ttl a lease may outlive its holder, at most: the session, and then the delay."""

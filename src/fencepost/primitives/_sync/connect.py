@@ -9,6 +9,7 @@ from typing import Any
 from fencepost._runtime import threads as runtime
 from fencepost.contract import registry
 from fencepost.contract._sync.engine import Engine
+from fencepost.contract.ttl import ChecksTtl
 from fencepost.core.lease import Terms
 from fencepost.core.limit import patience
 from fencepost.core.name import check_text
@@ -61,6 +62,8 @@ def connect(
             f"ttl {terms.ttl:g} s is shorter than {address.scheme}:// can keep: "
             f"use {engine.traits.ttl_floor:g} s or more"
         )
+    if isinstance(engine, ChecksTtl):
+        engine.check_ttl(terms.ttl)
     session = Session(engine, terms, label=label, clock=clock, remake=remake)
     session.subscribe(log.write, *log.kinds())
     return session

@@ -87,6 +87,9 @@ class AsyncConsulEngine:
         self._leases: dict[str, Lease] = {}
         self.cells = AsyncCells(self._store, self._prefix)
 
+    def check_ttl(self, ttl: float) -> None:
+        self._address.check_ttl(ttl)
+
     # Leases
 
     async def lease_open(self, holder: Holder, ttl: float) -> None:

@@ -87,6 +87,9 @@ class ConsulEngine:
         self._leases: dict[str, Lease] = {}
         self.cells = Cells(self._store, self._prefix)
 
+    def check_ttl(self, ttl: float) -> None:
+        self._address.check_ttl(ttl)
+
     # Leases
 
     def lease_open(self, holder: Holder, ttl: float) -> None:
