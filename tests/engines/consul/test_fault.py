@@ -282,6 +282,33 @@ def test_something_else_under_the_key_is_refused(agent: Agent, url: str) -> None
     assert agent.keys() == ["a/.lock"]
 
 
+def test_a_waiter_whose_place_was_overwritten_is_refused_that_name_and_asks_no_more(
+    connect: Connect, agent: Agent
+) -> None:
+    (one, first), (two, second) = connect("first"), connect("second")
+    assert isinstance(one.claim(Request(first, 1, (Ask("a"),)), wait=False), Granted)
+    request = Request(second, 1, (Ask("a"),))
+    place = two.claim(request, wait=True)
+    assert isinstance(place, Queued)
+    agent.call("PUT", f"/v1/kv/{place.place.place('a')}", "a value of somebody's")
+    store: Any = two._store
+    send, asked = store.send, []
+
+    def counted(operations: bytes) -> Any:
+        asked.append(operations)
+        return send(operations)
+
+    store.send = counted
+    with pytest.raises(fencepost.Refused, match="overwritten by another client"):
+        two.wait(place, PATIENCE)
+    assert len(asked) < 10
+    two.withdraw(request)
+    store.send = send
+    assert isinstance(two.claim(Request(second, 2, (Ask("a"),)), wait=True), Queued)
+    found = agent.keys()
+    assert len([key for key in found if key.startswith("a/")]) == 2
+
+
 def test_a_request_that_goes_while_its_names_are_read_is_granted_nothing(url: str) -> None:
     with fencepost.connect(url, ttl=LASTING) as first, fencepost.connect(url, ttl=LASTING) as second:
         held = first.lock("b").acquire()

@@ -35,7 +35,7 @@ from fencepost.engines.consul.address import SESSION_OVERRUN, TTL_MIN, locate
 from fencepost.engines.consul.audit import why_gone
 from fencepost.engines.consul.key import lock_of, place_of
 from fencepost.engines.consul.lease import Entry, Lease
-from fencepost.engines.consul.record import MOST_ALONE, MOST_SHARED, is_grantable
+from fencepost.engines.consul.record import MOST_ALONE, MOST_SHARED, is_grantable, read
 from fencepost.engines.consul.scene import View, is_held, is_open_to, own_lock, queue_up, seize, tokens_of
 from fencepost.engines.consul.transaction import (
     MOST_OPERATIONS,
@@ -260,10 +260,19 @@ class ConsulEngine:
         trees = [tree(key) for key in entry.locks.values()]
         found = self._store.transact([at_index(lease.key, lease.epoch), *places, *trees])
         if isinstance(found, Conflict):
-            self._is_outdated(lease, found)
+            if not self._is_outdated(lease, found):
+                self._check_places(entry)
             return None
         entry.since = max(found[entry.place(name)].created for name in entry.locks)
         return self._line.settle(self._line.views_of(entry.locks, found))
+
+    def _check_places(self, entry: Entry) -> None:
+        """What stands where the request wants its place is its own, or of another client: that would never go."""
+        found = self._store.read([one(entry.place(name)) for name in entry.locks])
+        for pair in found.values():
+            record = read(pair.value) if pair.modified else None
+            if pair.modified and (record is None or record.key != entry.key):
+                raise Refused(f"'{pair.key}' in consul was overwritten by another client: acquire it again")
 
     def _is_outdated(self, lease: Lease, conflict: Conflict) -> bool:
         """Whether the lease was what stood in the way; then it is brought up to date, or found to have ended."""
