@@ -10,6 +10,7 @@ from pathlib import Path
 from fencepost.engines.consul.key import AUDIT
 from fencepost.engines.consul.transaction import LOCK_FLAG
 from fencepost.testing.binary import find_built
+from fencepost.testing.condition import until
 from fencepost.testing.consul import Agent, shared_agent, shared_tls
 from fencepost.testing.contract.hostile import VALUES
 from fencepost.testing.contract.site import Site
@@ -54,12 +55,20 @@ def site(scheme: str) -> Iterator[Site]:
     """An agent of that scheme, emptied."""
     agent = shared_agent() if scheme == "consul" else shared_tls()
     agent.empty()
+    _await_delay(agent)
     options = "session_ttl_min=0.1"
     if agent.certificate is not None:
         options += f"&ca={Path(agent.certificate)}"
     url = f"{scheme}://127.0.0.1:{agent.port}?{options}"
     neighbours = {"consul lock": lambda site, name: ConsulLock(agent, name)}
     yield Site(url, ttl=TTL, neighbours=neighbours, strangers=strangers(agent))
+
+
+def _await_delay(agent: Agent) -> None:
+    """The lease of one that a test before left to end by itself keeps others out for a while after it."""
+    _, session = agent.call("PUT", "/v1/session/create", {"TTL": "60s", "LockDelay": "0s"})
+    until(lambda: agent.call("PUT", f"/v1/kv/a/.lock?acquire={session['ID']}")[1] is True)
+    agent.empty()
 
 
 def strangers(agent: Agent) -> dict[str, Callable[[Site, str], None]]:
