@@ -2,7 +2,7 @@
 
 import sqlite3
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -163,6 +163,10 @@ def test_a_change_of_nothing_writes_nothing(place: DatabasePlace) -> None:
     assert orders(place).update(42, lambda row: {}) == Row({"total": 100}, 0)
 
 
+def giving(value: Any) -> Callable[[Any], Any]:
+    return lambda row: value
+
+
 def test_a_change_in_place_is_told_and_no_row_is_returned_that_was_never_written(place: DatabasePlace) -> None:
     table = orders(place)
 
@@ -176,9 +180,10 @@ def test_a_change_in_place_is_told_and_no_row_is_returned_that_was_never_written
     with pytest.raises(TypeError, match="change returned None: it returns the values to write"):
         table.update(42, in_place)
     assert table.update(42, half_in_place) == Row({"total": 100}, 0)
-    for value in (0, [], ""):
+    nothing: tuple[Any, ...] = (0, [], "")
+    for value in nothing:
         with pytest.raises(TypeError, match="values are a mapping"):
-            table.update(42, lambda row, value=value: value)  # type: ignore[misc]
+            table.update(42, giving(value))
     assert table.read(42) == Row({"total": 100}, 0)
 
 

@@ -210,7 +210,9 @@ def test_a_permit_taken_while_others_were_held_unseen_does_not_hold(limit: int) 
     view = view_of("a", "a/.lock", pairs)
     assert tokens_of(first.request, {"a": view}) == (7,)
     assert tokens_of(late, {"a": view}) is None
-    (checked, removed) = next_step({"a": view}, 0) or ()
+    step = next_step({"a": view}, 0)
+    assert step is not None
+    checked, removed = step
     assert checked == at_index(place_of("a/.lock", "late", 2), 9)
     assert removed == delete(place_of("a/.lock", "late", 2))
 

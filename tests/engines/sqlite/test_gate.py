@@ -185,7 +185,7 @@ def test_one_stopped_inside_a_gate_that_is_deleted_hands_nothing_over_by_it(
 
 
 def test_one_stopped_before_its_transaction_does_nothing_by_a_gate_that_is_moved(
-    path: Path, user: Callable[..., User]
+    path: Path, user: Callable[..., User], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     one = user()
     tokens: list[int] = []
@@ -195,14 +195,14 @@ def test_one_stopped_before_its_transaction_does_nothing_by_a_gate_that_is_moved
         tokens.append(user().token("other"))
 
     transfer = one.engine._queue.transfer
-    transfer.to_file = paused_after(transfer.to_file, elsewhere)
+    monkeypatch.setattr(transfer, "to_file", paused_after(transfer.to_file, elsewhere))
     answer = one.engine.claim(one.request("a", "b"), wait=False)
     assert isinstance(answer, Granted)
     assert min(answer.tokens) > tokens[0]
 
 
 def test_one_stopped_inside_a_gate_that_is_moved_leaves_the_new_state_file_alone(
-    path: Path, user: Callable[..., User], recwarn: pytest.WarningsRecorder
+    path: Path, user: Callable[..., User], recwarn: pytest.WarningsRecorder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     one, claims = user(), []
 
@@ -211,7 +211,7 @@ def test_one_stopped_inside_a_gate_that_is_moved_leaves_the_new_state_file_alone
         claims.append(user().hold("it"))
 
     opened = one.engine._store.gate
-    opened._shut = paused_after(opened._shut, elsewhere)
+    monkeypatch.setattr(opened, "_shut", paused_after(opened._shut, elsewhere))
     one.engine.names("")
     assert [standing.claim for standing in user().engine.look("it").holders] == claims
     assert not [each for each in recwarn if issubclass(each.category, FencepostWarning)]

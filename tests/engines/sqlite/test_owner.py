@@ -26,7 +26,7 @@ def theirs(monkeypatch: pytest.MonkeyPatch) -> Callable[[Path], None]:
             return status if os.fspath(path) != str(file) else os.stat_result((*status[:4], owner + 1, *status[5:]))
 
         monkeypatch.setattr(location, "trusted", lambda: (owner,))
-        monkeypatch.setattr(location.os, "lstat", seen)
+        monkeypatch.setattr("fencepost.engines.sqlite.location.os.lstat", seen)
 
     return make
 

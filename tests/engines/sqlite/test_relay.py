@@ -4,6 +4,7 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -321,6 +322,7 @@ def test_one_stopped_inside_a_gate_that_is_moved_grants_nothing_in_its_relays(
 ) -> None:
     claim, holder, queued, waiter = relay()
     track = holder.engine._store.tracks.relay_of("it")
+    assert track is not None
     pass_on, letters, seen = track.pass_on, list[object](), list[int]()
 
     def move_the_gate(token: int, now: float) -> object:
@@ -346,7 +348,7 @@ def test_a_queue_moves_to_no_relay_of_a_gate_that_is_moved_meanwhile(
     second, third = two.queue("it"), three.queue("it")
     to_relay, seen = one.engine._queue.transfer._to_relay, list[int]()
 
-    def move_the_gate(*args: object) -> None:
+    def move_the_gate(*args: Any) -> None:
         path.with_name("locks.db-gate").rename(path.with_name("moved"))
         seen.append(user().token("other"))
         to_relay(*args)

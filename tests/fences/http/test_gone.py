@@ -11,7 +11,7 @@ from fencepost.fences.http import FencedAsgi
 from tests.support.fences.asgi import WHOLE, ask
 
 pytestmark = pytest.mark.unit
-GONE = [*WHOLE, {"type": "http.disconnect"}]
+GONE: list[dict[str, Any]] = [*WHOLE, {"type": "http.disconnect"}]
 
 
 class Work:

@@ -335,17 +335,21 @@ def test_a_pipeline_is_no_client(port: int) -> None:
         AsyncRedisFence(redis.asyncio.Redis(port=port).pipeline())
 
 
-CLIENTS = {
+def sentinel(library: Any) -> Any:
+    return library.Sentinel([("h", 1)]).master_for("shop")
+
+
+CLIENTS: dict[str, Any] = {
     "redis-py": (redis.Redis, redis.asyncio.Redis),
     "valkey-py": (valkey.Valkey, valkey.asyncio.Valkey),
     "cluster of redis-py": (redis.RedisCluster, redis.asyncio.RedisCluster),
     "cluster of valkey-py": (valkey.ValkeyCluster, valkey.asyncio.ValkeyCluster),
     "master of a sentinel": (
-        lambda: redis.Sentinel([("h", 1)]).master_for("shop"),
-        lambda: redis.asyncio.Sentinel([("h", 1)]).master_for("shop"),
+        lambda: sentinel(redis),
+        lambda: sentinel(redis.asyncio),
     ),
 }
-TAKERS = [
+TAKERS: list[Any] = [
     (RedisFence, AsyncRedisFence),
     (RedisResults, AsyncRedisResults),
     (Registry, AsyncRegistry),
@@ -365,14 +369,14 @@ def test_a_client_of_the_other_flavour_is_refused_with_the_class_that_takes_it(t
 
 @pytest.mark.unit
 def test_a_client_whose_sending_is_traced_keeps_its_flavour() -> None:
-    client = redis.asyncio.Redis()
+    client: Any = redis.asyncio.Redis()
     send = client.execute_command
-    client.execute_command = lambda *words, **options: send(*words, **options)  # type: ignore[method-assign]
+    client.execute_command = lambda *words, **options: send(*words, **options)
     with pytest.raises(TypeError, match="is for AsyncRedisFence"):
         RedisFence(client)
     AsyncRedisFence(client)
 
 
-def bare(kind: type) -> Any:
+def bare(kind: Any) -> Any:
     """Not connected: a client of a cluster asks for its nodes when it is made."""
     return kind.__new__(kind)

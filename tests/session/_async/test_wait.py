@@ -1,10 +1,10 @@
 # Written by hand; the blocking twin under _sync is generated from it.
 """Whoever waits for a time, and not for an engine, hears of the close of its session."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Callable
+from typing import Any
 
 import pytest
-import pytest_asyncio
 
 from fencepost import SessionClosed
 from fencepost.primitives._async.session import AsyncSession
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.unit
 TEN_HOURS = 36_000
 # What a busy machine needs at most.
 SOON = 20.0
-Wait = Callable[[AsyncSession], Awaitable[None]]
+Wait = Callable[[AsyncSession], Any]
 
 
 async def iterate(session: AsyncSession) -> None:
@@ -45,7 +45,7 @@ async def unwell() -> bool:
     return False
 
 
-@pytest_asyncio.fixture
+@pytest.fixture
 async def world() -> AsyncIterator[AsyncWorld]:
     async with AsyncWorld() as world:
         yield world

@@ -1,10 +1,10 @@
 # Generated from tests/session/_async/test_wait.py by tools/unasync.py. Do not edit: run `make gen`.
 """Whoever waits for a time, and not for an engine, hears of the close of its session."""
 
-from collections.abc import Iterator, Awaitable, Callable
+from collections.abc import Iterator, Callable
+from typing import Any
 
 import pytest
-import pytest_asyncio
 
 from fencepost import SessionClosed
 from fencepost.primitives._sync.session import Session
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.unit
 TEN_HOURS = 36_000
 # What a busy machine needs at most.
 SOON = 20.0
-Wait = Callable[[Session], Awaitable[None]]
+Wait = Callable[[Session], Any]
 
 
 def iterate(session: Session) -> None:
@@ -45,7 +45,7 @@ def unwell() -> bool:
     return False
 
 
-@pytest_asyncio.fixture
+@pytest.fixture
 def world() -> Iterator[World]:
     with World() as world:
         yield world
