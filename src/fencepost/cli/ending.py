@@ -4,10 +4,10 @@ import signal
 from types import FrameType, TracebackType
 from typing import Self
 
-from fencepost.cli.inbox import Interrupted
+from fencepost.cli.interrupted import Interrupted
 
-# Ctrl-C is an exception of Python's own.
-ENDING = (signal.SIGTERM, signal.SIGHUP)
+# Ctrl-C is an exception of Python's own. Not every platform can hang up.
+ENDING = (signal.SIGTERM, *([signal.SIGHUP] if hasattr(signal, "SIGHUP") else []))
 
 
 class Ending:

@@ -7,16 +7,10 @@ from collections import deque
 from types import FrameType, TracebackType
 from typing import Self
 
+from fencepost.cli.interrupted import Interrupted
+
 FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2)
 JOB_CONTROL = (signal.SIGTSTP, signal.SIGCONT)
-
-
-class Interrupted(BaseException):
-    """A signal came, and there is no command to pass it on to."""
-
-    def __init__(self, signum: int) -> None:
-        super().__init__(signum)
-        self.signum = signum
 
 
 class Inbox:

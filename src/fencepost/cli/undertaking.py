@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from fencepost.cli import exit, say
 from fencepost.cli.child import Child
 from fencepost.cli.holding import Order, hold
-from fencepost.cli.inbox import FORWARDED, Inbox, Interrupted
+from fencepost.cli.inbox import FORWARDED, Inbox
+from fencepost.cli.interrupted import Interrupted
 from fencepost.cli.sentinel import Sentinel
 
 if TYPE_CHECKING:
