@@ -108,15 +108,20 @@ class BareQueue(Contestant):
     def acquire(self) -> None:
         self._serial += 1
         asked = [self._holder, b"%d" % self._serial, b"lock", b"", b"t", EPOCH]
-        self._token = self._connection.exec_prepared(b"claim", asked).get_value(0, 0) or b""
+        self._claim(asked)
         while not self._token.isdigit():
             if not self._poll.poll(PATIENCE):
                 raise RuntimeError(f"no grant and no message: the claim was answered with {self._token!r}")
             self._ear.consume_input()
             while (told := self._ear.notifies()) is not None:
-                _, serial, token = told.extra.split(b":")
-                if int(serial) == self._serial:
-                    self._token = token
+                # A message is news, and no grant: anybody may send one.
+                if told.extra.split(b":")[1] == asked[1]:
+                    self._claim(asked)
+
+    def _claim(self, asked: list[bytes]) -> None:
+        """Asked again, it is answered at length."""
+        answer = self._connection.exec_prepared(b"claim", asked).get_value(0, 0) or b""
+        self._token = answer.removeprefix(b'{"tokens": [').removesuffix(b"]}")
 
     def release(self) -> None:
         given = [self._holder, b"%d" % self._serial, b"lock", self._token, EPOCH]
