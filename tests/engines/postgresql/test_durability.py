@@ -15,6 +15,7 @@ from fencepost.testing.server import ServerProcess
 from .conftest import at
 
 WAITING = "SELECT pid FROM pg_stat_activity WHERE wait_event = 'SyncRep'"
+WRITE = "SELECT pg_logical_emit_message(true, 'a', 'b')"
 
 
 def wait_for_a_standby(port: int, name: str) -> None:
@@ -22,6 +23,16 @@ def wait_for_a_standby(port: int, name: str) -> None:
     query(port, f"ALTER SYSTEM SET synchronous_standby_names = '{name}'")
     query(port, "SELECT pg_reload_conf()")
     until(lambda: query(port, "SHOW synchronous_standby_names") == [(name,)])
+    if name:
+        # Nobody waits before yet another process of the server has read that.
+        until(lambda: a_write_waits(port))
+
+
+def a_write_waits(port: int) -> bool:
+    writing = threading.Thread(target=query, args=[port, WRITE], daemon=True)
+    writing.start()
+    until(lambda: not writing.is_alive() or query(port, WAITING))
+    return writing.is_alive()
 
 
 def test_a_grant_waits_until_it_is_safe_and_a_place_in_the_queue_does_not(server: ServerProcess) -> None:
@@ -38,10 +49,11 @@ def test_a_grant_waits_until_it_is_safe_and_a_place_in_the_queue_does_not(server
         target=lambda: answers.append(engine.claim(Request(second, 3, (Ask("free"),)), wait=True))
     )
     wait_for_a_standby(port, "nobody")
+    before = len(query(port, WAITING))
     try:
         assert isinstance(engine.claim(Request(second, 2, (Ask("held"),)), wait=True), Queued)
         claiming.start()
-        until(lambda: query(port, WAITING))
+        until(lambda: len(query(port, WAITING)) > before)
         assert answers == []
     finally:
         wait_for_a_standby(port, "")
